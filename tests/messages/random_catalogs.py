@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import copy
 from typing import Any
+from urllib.parse import quote
 
 from hypothesis import strategies as st
 
@@ -71,6 +73,9 @@ def attributes(draw: st.DrawFn) -> Tree:
     if draw(st.booleans()):
         made["source"] = draw(properties(("uritemplate", "string", "uri", "urireference")))
         made["source"].pop("required", None)
+        fixed = made["source"].get("value", "{")
+        if "{" not in fixed:  # no event has a source that is no URI-reference
+            made["source"]["value"] = quote(fixed, safe="/:")
     if draw(st.booleans()):
         made["subject"] = draw(properties(("string", "uritemplate", "integer")))
     if draw(st.booleans()):
@@ -136,6 +141,7 @@ OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "topic": text,
         "partition": st.integers(0, 9),
         "key": text | st.just("{vin}"),
+        "key_base64": properties(("binary",)),
         "headers": named(HEADERS, as_map=True) | named(HEADERS, as_map=False),
     },
     "NATS": {"subject": text, "reply-to": text, "headers": named(HEADERS, as_map=False)},
@@ -183,10 +189,12 @@ def content_types(draw: st.DrawFn, made: Tree) -> None:
 
 
 @st.composite
-def catalogs(draw: st.DrawFn) -> Tree:
-    """A catalog with one definition `m`, sometimes derived, step by step, from bases that say part of it."""
+def catalogs(draw: st.DrawFn, *, with_rivals: bool = False) -> Tree:
+    """A catalog with one definition `m`, sometimes derived, step by step, from bases that say part of it, and sometimes
+    beside another one that takes what it takes, and more."""
     message = draw(messages())
     group: Tree = {"m": message}
+    rival = draw(rivals(message)) if with_rivals and draw(st.integers(0, 3)) == 0 else None
     for step in range(draw(st.integers(0, 2)) if "envelopemetadata" in message else 0):
         base = {name: message.pop(name) for name in ("dataschemaformat", "dataschema", "protocol") if name in message}
         inherited = message["envelopemetadata"]
@@ -194,4 +202,19 @@ def catalogs(draw: st.DrawFn) -> Tree:
         base |= {"envelope": message["envelope"], "envelopemetadata": moved}
         message["basemessage"] = f"{BASE}{step}"
         group[f"base{step}"] = message = base
+    if rival is not None:
+        group["rival"] = rival
     return {"messagegroups": {"g": {"messages": group}}, "schemagroups": GROUPS}
+
+
+@st.composite
+def rivals(draw: st.DrawFn, message: Tree) -> Tree:
+    """A definition like another one that leaves open some of what the other one fixes."""
+    made = copy.deepcopy(message)
+    sections = [made.get("envelopemetadata", {}), made.get("protocoloptions", {})]
+    for section in sections:
+        for name, value in section.items():
+            is_fixed = isinstance(value, str) or (isinstance(value, dict) and isinstance(value.get("value"), str))
+            if is_fixed and draw(st.booleans()):
+                section[name] = {"type": "uritemplate", "value": draw(st.sampled_from(["{rest}", f"{{{name}}}"]))}
+    return made

@@ -99,7 +99,7 @@ SENT: list[tuple[str, Any, str, str]] = [
     ("escapes in headers that are no UTF-8", http(subject="%ff"), "", ""),
     ("a NUL", {**EVENT, "source": "/ovens/\x00", "subject": "\x00"}, "invalid", "event_rule"),
     ("a protocol nobody knows", {"protocol": "PIGEON", "metadata": {"a": 1}}, "unmatched", "no_definition"),
-    ("headers of no shape", {"protocol": "KAFKA", "metadata": {"headers": 7}}, "unmatched", "no_definition"),
+    ("headers of no shape", {"protocol": "KAFKA", "metadata": {"headers": 7}}, "unmatched", "required_missing"),
     ("pairs without names", {"protocol": "HTTP", "metadata": {"headers": [{}, 1, None]}}, "unmatched", "no_definition"),
     ("two payloads", {"protocol": "KAFKA", "payload": "", "payload_base64": ""}, "malformed", "record_broken"),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from postroom.catalog.sources import read_source
 from postroom.errors import DefinitionRefused, MessageUnknown, RecordRefused
 from postroom.messages.definitions.catalog_tree import Tree, endpoint_messages
 from postroom.messages.definitions.compile import compile_catalog
-from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition
+from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.messages.making.make import Maker
@@ -114,14 +114,7 @@ class Catalog:
 
     def explain(self, match: Match) -> str:
         """What became of a message and what would make it fit, in words; rules of a base message are named with it."""
-        return explain_match(match, self._constraints({reason.message for reason in match.reasons}))
-
-    def _constraints(self, xids: Iterable[str]) -> dict[tuple[str, str], Constraint]:
-        return {
-            (definition.xid, constraint.at): constraint
-            for definition in filter(None, map(self._definitions.get, xids))
-            for constraint in (*definition.envelope_constraints, *definition.protocol_constraints)
-        }
+        return explain_match(match, self.compiled.constraints(reason.message for reason in match.reasons))
 
     def dispatcher(
         self, handlers: Mapping[str, Handler], otherwise: Otherwise | None = None
@@ -165,9 +158,8 @@ class Catalog:
         """The contract of an endpoint: its own messages, those of its message groups, and those that either borrow."""
         xids = endpoint_messages(self.tree, xid)
         chosen = tuple(definition for definition in self.definitions if definition.xid in xids)
-        return Catalog(
-            self.tree, settings=self.settings, compiled=msgspec.structs.replace(self.compiled, definitions=chosen)
-        )
+        compiled = msgspec.structs.replace(self.compiled, definitions=chosen, endpoint="/" + xid.strip("/"))
+        return Catalog(self.tree, settings=self.settings, compiled=compiled)
 
 
 def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:

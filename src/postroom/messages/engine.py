@@ -20,7 +20,7 @@ from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
 from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.matching.columnar import Land, land_groups
-from postroom.messages.matching.definition_index import DefinitionIndex, Fit
+from postroom.messages.matching.definition_index import DefinitionIndex, Fit, channel_of
 from postroom.messages.matching.group_events import ColumnSlice, group_columns, group_lines
 from postroom.messages.matching.outcome import JudgedRecord, Match, Reason, Sorted
 from postroom.messages.matching.payload_decoders import (
@@ -33,7 +33,8 @@ from postroom.messages.matching.payload_decoders import (
 from postroom.messages.matching.record_readers import EventReader
 from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport, transport_reader
 from postroom.messages.matching.versioned_decoders import VersionDecoder
-from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
+from postroom.model.json_pointers import pointer
+from postroom.protocols.cloudevents import ENVELOPE, Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.protocol_table import wire_named
 from postroom.protocols.records import Record, parse_record
 
@@ -74,6 +75,7 @@ class Engine:
         self._documents = SchemaDocuments(catalog.schemas)
         self._assert_formats = catalog.assert_formats
         self._stored = catalog.schemas
+        self._scope = f"the endpoint {catalog.endpoint}" if catalog.endpoint else "the catalog"
         self.index: DefinitionIndex = DefinitionIndex(catalog.definitions, None if like is None else like.index)
         self._nulls_absent = nulls == "absent"
         self._max_record_mb = max_record_mb
@@ -200,10 +202,7 @@ class Engine:
         valid = [result for result in judged if result.match.outcome == "landed"]
         if len(valid) == 1:
             return valid[0]
-        reasons = tuple(
-            Reason(xid, "", "fits_as_well", "one definition", f"{len(fits)} definitions") for xid in candidates
-        )
-        return Sorted(Match("ambiguous", candidates=candidates, reasons=reasons[:MOST_REASONS]))
+        return Sorted(Match("ambiguous", candidates=candidates, reasons=tuple(_undecided(judged)[:MOST_REASONS])))
 
     def _sort_event(self, message: Message, passed: list[Sorted]) -> Sorted:
         """Sort an event by definitions of events alone; those that it passed by are near misses at most."""
@@ -297,13 +296,28 @@ class Engine:
     def _not_fitting(self, message: Message, more: Sequence[Reason] = ()) -> Sorted:
         addressed = self.index.addressed(message)
         if not addressed:
-            misses = [*(self.index.near_misses(message) or [_nothing_known(message)]), *more]
+            misses = [*(self.index.near_misses(message) or [self._nothing_known(message)]), *more]
             return Sorted(Match("unmatched", reasons=tuple(misses[:MOST_REASONS])))
         reasons = [reason for _, found in addressed for reason in found]
         closest = addressed[0][0]
         candidates = tuple(definition.xid for definition, _ in addressed)
         match = Match("invalid", closest.xid, candidates=candidates, reasons=tuple(reasons[:MOST_REASONS]))
         return Sorted(match, closest)
+
+    def _nothing_known(self, message: Message) -> Reason:
+        """The reason for a message that no definition comes near to."""
+        if message.attributes is not None:
+            kind = message.attributes.get("type", "none")
+            return Reason("", "/envelopemetadata/type", "no_definition", f"a type of {self._scope}", shorten(kind))
+        went, path = channel_of(message), wire_named(message.protocol).channel
+        if went is not None:
+            noun = "an address" if path[-1] == "to" else f"a {path[-1]}"
+            at = pointer(("protocoloptions", *path))
+            return Reason("", at, "no_definition", f"{noun} of {self._scope}", shorten(went))
+        if self.definitions and not any(definition.protocol for definition in self.definitions):
+            return Reason("", "/envelope", "envelope_missing", ENVELOPE, "no envelope")
+        found = message.protocol or "none"
+        return Reason("", "/protocoloptions", "no_definition", f"a protocol of {self._scope}", found)
 
     def _judge(self, fit: Fit, message: Message, candidates: tuple[str, ...]) -> Sorted:
         definition = fit.definition
@@ -365,6 +379,16 @@ def _passes_by(result: Sorted, message: Message) -> bool:
     return is_event and result.match.outcome == "invalid" and not (result.definition and result.definition.envelope)
 
 
+def _undecided(judged: list[Sorted]) -> list[Reason]:
+    """Why nothing decides between definitions: the payload is valid for several, or what is wrong with it for each."""
+    valid = [result for result in judged if result.match.outcome == "landed"]
+    found = f"{len(valid)} definitions"
+    reasons = [Reason(result.match.message or "", "", "fits_as_well", "one definition", found) for result in valid]
+    faults = [result.match.reasons for result in judged if result.match.outcome != "landed"]
+    firsts = [reason for some in faults for reason in some[:1]]
+    return [*reasons, *firsts, *(reason for some in faults for reason in some[1:])]
+
+
 def _weakly(decoder_of: Callable[[Definition], Decoder | None]) -> Callable[[Definition], Decoder | None]:
     """A method that does not keep its engine alive: engines come and go with the states of a catalog."""
     method = WeakMethod(decoder_of)
@@ -420,22 +444,6 @@ def _declared_metadata(definition: Definition, message: Message) -> dict[str, An
 def payload_reason(definition: Definition, violation: Violation) -> Reason:
     """A violation of the payload schema as a reason."""
     return Reason(definition.xid, "/data" + violation.at, violation.code, violation.expected, violation.found)
-
-
-def _nothing_known(message: Message) -> Reason:
-    if message.attributes is None:
-        return Reason("", *_channel_of(message))
-    kind = message.attributes.get("type", "none")
-    return Reason("", "/envelopemetadata/type", "no_definition", "a type of the catalog", shorten(kind))
-
-
-def _channel_of(message: Message) -> tuple[str, str, str, str]:
-    wire = wire_named(message.protocol)
-    for option in wire.options:
-        value = wire.lookup(message.metadata, (option.name,)) if option.channel else None
-        if value is not None:
-            return f"/protocoloptions/{option.name}", "no_definition", f"a {option.name} of the catalog", shorten(value)
-    return "/protocoloptions", "no_definition", "a protocol of the catalog", message.protocol or "none"
 
 
 def _malformed(why: Malformed) -> Sorted:

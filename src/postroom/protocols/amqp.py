@@ -50,6 +50,7 @@ AMQP = Wire(
     contenttype=("properties", "content-type"),
     contentencoding=("properties", "content-encoding"),
     channel=("properties", "to"),
+    kind=("properties", "subject"),
     sent=("properties", "creation-time"),
     native_values=True,
 )

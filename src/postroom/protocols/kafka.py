@@ -20,6 +20,5 @@ KAFKA = Wire(
     channel=("topic",),
     key=("key",),
     sent=("timestamp",),
-    headers_ignore_case=True,
     headers_as_map=True,
 )

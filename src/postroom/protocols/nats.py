@@ -15,7 +15,6 @@ NATS = Wire(
     contenttype=("headers", "content-type"),
     contentencoding=("headers", "content-encoding"),
     channel=("subject",),
-    headers_ignore_case=True,
     percent_encoded=True,
     contenttype_attribute=True,
 )

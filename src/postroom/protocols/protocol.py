@@ -18,6 +18,7 @@ Shape = Literal["value", "named", "section"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CONTENT_ENCODING = "content-encoding"
+_OF_THE_BODY = ("content-type", CONTENT_ENCODING)
 _LONGEST_KNOWN = 64
 _MOST_KNOWN = 2048
 _name_and_value = itemgetter("name", "value")
@@ -64,9 +65,9 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
     there (the first one is written), `contenttype` and `contentencoding` the paths of what says how to read the body;
-    `channel`, `key` and `sent` the paths of where a message went, of its key, and of the time at which it was sent. The
-    others say how headers look; `native_values` that they keep numbers and booleans, `contenttype_attribute` that the
-    content type is one of them.
+    `channel`, `kind`, `key` and `sent` the paths of where a message went, of what says which kind of message it is, of
+    its key, and of the time at which it was sent. The others say how headers look; `native_values` that they keep
+    numbers and booleans, `contenttype_attribute` that the content type is one of them.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     contenttype: tuple[str, ...] = ()
     contentencoding: tuple[str, ...] = ()
     channel: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
     headers_ignore_case: bool = False
@@ -112,11 +114,16 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         return self._find(pairs(container), name)
 
     def _find(self, headers: list[tuple[str, Any]], name: str) -> Any:
-        wanted = name.lower()
+        wanted = name.lower() if self.ignores_case(name) else ""
         for found, value in headers:
-            if found == name or (self.headers_ignore_case and found.lower() == wanted):
+            if found == name or (wanted and found.lower() == wanted):
                 return value
         return None
+
+    def ignores_case(self, header: str) -> bool:
+        """Whether a header is found by its name in any case; those about the body are on every protocol, because
+        gateways write them as HTTP does."""
+        return self.headers_ignore_case or header.lower() in _OF_THE_BODY
 
     def content_type(self, metadata: dict[str, Any]) -> str:
         """The content type of the body as the protocol states it; empty when it does not."""

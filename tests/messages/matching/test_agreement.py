@@ -47,6 +47,7 @@ names = st.sampled_from(
     [
         *("id", "source", "subject", "time", "level", "traceid", "x9", "specversion", "nobodys"),
         *("datacontenttype", "dataschema", "ce_dataschema", "content-type", "Content-Type", "content-encoding"),
+        *("KIND", "x-trace", "CE_Subject", "key", "key_base64"),
     ]
 )
 
@@ -130,7 +131,7 @@ def exactly(value: Any) -> Any:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(
-    tree=catalogs(),
+    tree=catalogs(with_rivals=True),
     data=st.data(),
     nulls=st.sampled_from(["strict", "absent"]),
     keep_undeclared=st.booleans(),

@@ -166,7 +166,7 @@ def made(catalog: Catalog, data: st.DataObject, rng: random.Random, count: int) 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(
-    tree=catalogs(),
+    tree=catalogs(with_rivals=True),
     nulls=st.sampled_from(["strict", "absent"]),
     keep=st.booleans(),
     data=st.data(),

@@ -293,6 +293,7 @@ def assert_headers(wire: Any, row: dict[str, Any], container: Any, left: Any, at
     assert rest == []
 
 
+@pytest.mark.audit("messages-D17")
 @pytest.mark.parametrize("protocol", DECLARED)
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -325,7 +326,7 @@ def test_a_time_that_is_no_moment_stays_in_extra_and_teaches_nothing_of_records_
 
 kafka_headers = st.lists(
     st.tuples(
-        st.sampled_from(["trace", "site", "Trace", "ce_subject", "ce_other"]),
+        st.sampled_from(["trace", "site", "Trace", "Site", "ce_subject", "ce_other", "CE_Subject"]),
         st.sampled_from([b"1", b"", b"\xff\x00", None, "é".encode()]),
     ),
     max_size=3,
@@ -369,6 +370,7 @@ def columns_of(found: list[dict[str, Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(places | columns)
 
 
+@pytest.mark.audit("messages-D17")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(kafka_rows(), min_size=1, max_size=8))
 def test_rows_of_kafka_s_columns_land_as_their_lines_do(
@@ -426,6 +428,57 @@ RECORD = {
     },
     "payload": '{"sensor": "s", "more": 1.10}',
 }
+
+
+PAIRS = [{"name": "tenant", "value": "a"}, {"name": "tenant", "value": "b"}]
+
+
+@pytest.mark.audit("messages-D17")
+@pytest.mark.parametrize(
+    ("protocol", "metadata", "channel", "key", "extra"),
+    [
+        (
+            "KAFKA",
+            {"topic": "plain/n", "key": "k", "partition": 3, "headers": {"trace": "1", "tenant": "a"}},
+            "plain/n", b"k", {"partition": 3, "headers": {"trace": "1", "tenant": "a"}},
+        ),
+        (
+            "AMQP/1.0",
+            {"properties": {"to": "plain/n", "message-id": "7"}, "application-properties": {"tenant": "a"}},
+            "plain/n", None, {"properties": {"message-id": "7"}, "application-properties": {"tenant": "a"}},
+        ),
+        (
+            "MQTT/5.0",
+            {"topic_name": "plain/n", "content_type": "application/json", "user_properties": PAIRS},
+            "plain/n", None, {"content_type": "application/json", "user_properties": PAIRS},
+        ),
+        ("NATS", {"subject": "plain/n", "headers": PAIRS}, "plain/n", None, {"headers": PAIRS}),
+        ("HTTP", {"path": "plain/n", "headers": PAIRS}, "plain/n", None, {"headers": PAIRS}),
+    ],
+)  # fmt: skip
+def test_a_row_says_protocol_channel_and_key_and_keeps_what_its_definition_does_not_declare(
+    tmp_path: Path, protocol: str, metadata: Any, channel: str, key: bytes | None, extra: Any
+) -> None:
+    found = {"protocol": protocol, "metadata": metadata, "payload": '{"sensor": "s"}'}
+    (row,) = landed(tmp_path, lines_of([found]), CATALOGS[protocol])
+    assert (row["_protocol"], row["_channel"], row.get("_key")) == (protocol, channel, key)
+    assert json.loads(row["_extra"]) == extra
+
+
+@pytest.mark.audit("messages-D17")
+@pytest.mark.parametrize(("protocol", "names"), [("HTTP", ("X", "X")), ("HTTP", ("X", "x")), ("NATS", ("X", "X"))])
+def test_a_header_that_is_declared_twice_keeps_all_its_values(
+    tmp_path: Path, protocol: str, names: tuple[str, str]
+) -> None:
+    channel = wire_named(protocol).channel[0]
+    declared = [{"name": name, "value": value} for name, value in zip(names, "12", strict=True)]
+    message = {"protocol": protocol, "protocoloptions": {channel: "p", "headers": declared}}
+    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}}).compiled
+    sent = [{"name": "X", "value": value} for value in "123"]
+    found = {"protocol": protocol, "metadata": {channel: "p", "headers": sent}, "payload": "x"}
+    (row,) = landed(tmp_path, lines_of([found]), catalog)
+    assert row["meta_headers_X"] == "1"
+    assert json.loads(row["_extra"]) == {"headers": sent[1:]}
 
 
 def test_the_setting_switches_it_off(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ that was sorted with it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -88,11 +89,23 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompiledCatalog(msgspec.Struct, frozen=True):
-    """All definitions of a catalog, ready for a worker: self-contained and identified by its digest."""
+    """All definitions of a catalog, ready for a worker: self-contained and identified by its digest. Where they are
+    those of an endpoint only, `endpoint` names it."""
 
     definitions: tuple[Definition, ...]
     schemas: dict[str, StoredSchema] = {}
     assert_formats: bool = False
+    endpoint: str = ""
+
+    def constraints(self, xids: Iterable[str]) -> dict[tuple[str, str], Constraint]:
+        """The constraints of some definitions, by xid and JSON pointer."""
+        chosen = set(xids)
+        return {
+            (definition.xid, constraint.at): constraint
+            for definition in self.definitions
+            if definition.xid in chosen
+            for constraint in (*definition.envelope_constraints, *definition.protocol_constraints)
+        }
 
     def encode(self) -> bytes:
         """The bytes that identify the catalog; the same definitions give the same bytes."""

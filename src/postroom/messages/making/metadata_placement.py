@@ -81,7 +81,7 @@ def without(wire: Wire, metadata: dict[str, Any], path: tuple[str, ...]) -> dict
         return rest
 
     def is_removed(name: Any) -> bool:
-        return name == path[1] or (wire.headers_ignore_case and str(name).lower() == path[1].lower())
+        return name == path[1] or (wire.ignores_case(path[1]) and str(name).lower() == path[1].lower())
 
     kept: Any
     if isinstance(holder, dict):

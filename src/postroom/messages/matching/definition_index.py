@@ -14,14 +14,16 @@ from typing import Any
 
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import Definition
-from postroom.messages.matching.definition_matcher import DefinitionMatcher, Fit
+from postroom.messages.matching.definition_matcher import DefinitionMatcher, Fit, is_telling
 from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import Message
+from postroom.protocols.protocol_table import canonical_protocol, wire_named
 
 __all__ = ["DefinitionIndex", "DefinitionMatcher", "Fit"]
 
 _MOST_COMPARED = 500
 _MOST_SIMILAR = 1024
+_MOST_SHOWN = 2
 _ALIKE = 3
 """How many characters two channels begin with alike, at least, for one to be meant for the other."""
 
@@ -100,14 +102,22 @@ class DefinitionIndex:
 
     def addressed(self, message: Message) -> list[tuple[Definition, list[Reason]]]:
         """The definitions the message means without fitting, fewest violations first, derived before base."""
-        meant = [c for c in self.candidates(message) if c.is_addressed_by(message)]
+        candidates = self.candidates(message)
+        meant = [c for c in candidates if c.is_addressed_by(message)]
+        if not meant and message.attributes is not None:
+            meant = [c for c in candidates if c.is_channel_of(message)]
         judged = [(c.definition, c.reasons(message)) for c in meant]
         return sorted(judged, key=lambda item: (len(item[1]), -len(item[0].bases)))
 
     def near_misses(self, message: Message) -> list[Reason]:
         """For a message that means no definition: the ones its author may have had in mind."""
         if message.attributes is None:
-            return self._near_channels(message) or self._near_types(message)
+            return (
+                self._other_protocols(message)
+                or self._near_channels(message)
+                or self._near_types(message)
+                or self._near_contents(message)
+            )
         kind = message.attributes.get("type")
         if not isinstance(kind, str):
             return []
@@ -118,6 +128,23 @@ class DefinitionIndex:
             for close in self._similar_types(kind[:200])
             for candidate in self._by_type[close]
         ]
+
+    def _other_protocols(self, message: Message) -> list[Reason]:
+        """Definitions of other protocols that have the channel of the message."""
+        went = channel_of(message)
+        if went is None:
+            return []
+        others = (c for c in self.filters if c.channel and not c.agrees_on_protocol(message))
+        named = (c for c in others if is_telling(c.channel[0]) and c.channel[0].problem(went, {}) is None)
+        return [candidate.reasons(message)[0] for candidate in itertools.islice(named, _MOST_SHOWN)]
+
+    def _near_contents(self, message: Message) -> list[Reason]:
+        """Definitions of the same protocol that no channel tells the message from."""
+        protocol, went = canonical_protocol(message.protocol), channel_of(message)
+        named = (c for c in self.filters if c.definition.protocol == protocol and (went is None or not c.channel))
+        judged = [(len(c.reasons(message)), c.near_miss(message)) for c in itertools.islice(named, _MOST_COMPARED)]
+        judged.sort(key=lambda pair: pair[0])
+        return [reason for _, reason in judged[:_MOST_SHOWN] if reason is not None]
 
     def _near_channels(self, message: Message) -> list[Reason]:
         """Definitions of the same protocol whose channel begins like that of the message."""
@@ -131,13 +158,13 @@ class DefinitionIndex:
             if problem is not None and shared >= _ALIKE:
                 found.append((shared, problem))
         found.sort(key=lambda pair: -pair[0])
-        return [reason for _, reason in found[:2]]
+        return [reason for _, reason in found[:_MOST_SHOWN]]
 
     def _near_types(self, message: Message) -> list[Reason]:
         """Definitions that only the content type of the message keeps it from fitting."""
         typed = (c for c in self.filters if c.message_type is not None and c.agrees_on_protocol(message))
         found = (c.reasons(message) for c in itertools.islice(typed, _MOST_COMPARED))
-        return [reasons[0] for reasons in found if [r.at for r in reasons] == ["/datacontenttype"]][:2]
+        return [reasons[0] for reasons in found if [r.at for r in reasons] == ["/datacontenttype"]][:_MOST_SHOWN]
 
     def _similar_types(self, kind: str) -> tuple[str, ...]:
         found = self._similar.get(kind)
@@ -158,6 +185,12 @@ class DefinitionIndex:
         near = self._types[max(0, place - _MOST_COMPARED // 2) : place + _MOST_COMPARED // 2]
         tails = {known[shared:]: known for known in near}
         return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
+
+
+def channel_of(message: Message) -> Any:
+    """Where a message went; None where its protocol does not say."""
+    wire = wire_named(message.protocol)
+    return wire.lookup(message.metadata, wire.channel) if wire.channel else None
 
 
 def _bring_up_to_date(
@@ -203,13 +236,13 @@ def _mapped(candidates: list[DefinitionMatcher], message: Message) -> list[Fit]:
 
 def _always_wins(one: DefinitionMatcher, other: DefinitionMatcher) -> bool:
     """Whether the first is the closer one of two definitions whenever a message fits both."""
-    return one.rules > other.rules and one.definition.protocol == other.definition.protocol
+    return one.definition.protocol == other.definition.protocol and one.outranks(other)
 
 
 def _closest(found: list[tuple[DefinitionMatcher, dict[str, str]]]) -> list[tuple[DefinitionMatcher, dict[str, str]]]:
-    """Derived over base, protocol-bound over neutral, more constraints over fewer."""
+    """Derived over base, protocol-bound over neutral, more and stricter constraints over fewer."""
     bases = {xid for candidate, _ in found for xid in candidate.definition.bases}
     found = [item for item in found if item[0].definition.xid not in bases]
     if any(candidate.definition.protocol for candidate, _ in found):
         found = [item for item in found if item[0].definition.protocol]
-    return [item for item in found if not any(item[0].rules < other.rules for other, _ in found)]
+    return [item for item in found if not any(other.outranks(item[0]) for other, _ in found)]

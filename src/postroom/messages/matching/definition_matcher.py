@@ -5,7 +5,8 @@ The rules are those of DESIGN "Matching rules"; each has its cases in tests/mess
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -21,6 +22,14 @@ from postroom.protocols.protocol_table import canonical_protocol, wire_named
 from postroom.protocols.records import JSON_EVENT
 
 _CHANNEL_MEMBERS = ("to",)
+# What says little about which message it is: how its body is to be read, and what most requests have in common.
+_COMMON_TO_MANY = ("content-type", "content_type", "content-encoding", "method")
+# How much the value of a constraint asks for: a placeholder alone takes anything, a constant only itself.
+_ALONE, _TEMPLATE, _CONSTANT = 1, 2, 3
+_REQUIRED = "required"
+
+Place = tuple[str, ...]
+Rule = tuple[Place, str]
 _MISSING = Reason("", "", "required_missing")
 
 
@@ -70,9 +79,12 @@ class DefinitionMatcher:
         ]
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
-        whole = () if definition.message_type is None else (definition.message_type,)
-        ruling = (*definition.envelope_constraints, *deciding, *whole)
-        self.rules = frozenset(rule for c in ruling for rule in _rules(c))
+        self.kind = [check for check in self.protocol if check.path == self.wire.kind and is_telling(check)]
+        self._fixed = [c for c in (*self.protocol, *self.foreign) if c.constant is not None and is_telling(c)]
+        ruling = [*checks, *self.protocol, *(() if self.message_type is None else (self.message_type,))]
+        names = Counter(name for check in ruling if check.template is not None for name in check.template.names)
+        self.rules = frozenset(rule for check in ruling for rule in _rules(check, names))
+        self._ranks = _ranks(ruling)
 
     @property
     def takes_events(self) -> bool:
@@ -86,6 +98,15 @@ class DefinitionMatcher:
     def agrees_on_protocol(self, message: Message) -> bool:
         """Whether the message travels on the definition's protocol; a definition without one takes any."""
         return not self.definition.protocol or self.definition.protocol == canonical_protocol(message.protocol)
+
+    def outranks(self, other: DefinitionMatcher) -> bool:
+        """Whether a message that fits both is closer to this one, which asks for all that the other does, and for more:
+        for a constant instead of a template, for a template instead of anything."""
+        missing = other.rules - self.rules
+        if not missing:
+            return len(self.rules) > len(other.rules)
+        mine, theirs = self._ranks, other._ranks
+        return all(rule[1] != _REQUIRED and 0 < theirs.get(rule[0], 0) < mine.get(rule[0], 0) for rule in missing)
 
     def variables(self, message: Message) -> dict[str, str] | None:
         """The bound variables when the message fits, else None."""
@@ -112,7 +133,7 @@ class DefinitionMatcher:
                     if found is None:
                         return None
                     bound = found
-                elif has_type is not None and not has_type(value):
+                if has_type is not None and not has_type(value):
                     return None
             if not message.attributes.keys() <= COMMON_NAMES and odd_names(message.attributes):
                 return None
@@ -164,6 +185,18 @@ class DefinitionMatcher:
             if problem is not None:
                 yield problem
 
+    def _agree(self, checks: list[Check], message: Message) -> bool:
+        """Whether a message has what these ask for; of a header that is repeated one has to fit."""
+        wire = self.wire if self.definition.protocol else wire_named(message.protocol)
+        bound: dict[str, str] = {}
+        for check in checks:
+            is_header = self._is_foreign and check.constraint.at.startswith("/envelopemetadata/") and wire.headers
+            path = (wire.headers, *check.path) if is_header else check.path
+            found = [*occurrences(wire if is_header else self.wire, message.metadata, path)] or [None]
+            if all(check.problem(value, bound) is not None for value in found):
+                return False
+        return True
+
     def mapped(self, message: Message) -> Fit | None:
         """The fit of a message without an envelope that the definition's protocol part alone tells all about."""
         if not (self.envelope and self.channel and message.attributes is None):
@@ -199,16 +232,27 @@ class DefinitionMatcher:
         found.append(self._type_problem(message))
         return [reason for reason in found if reason is not None]
 
+    def near_miss(self, message: Message) -> Reason | None:
+        """Why a message does not mean this definition, best told by what says which messages are meant."""
+        reasons = self.reasons(message)
+        telling = {check.constraint.at for check in (*self.channel, *self.kind, *self._fixed)}
+        return next((reason for reason in reasons if reason.at in telling), reasons[0] if reasons else None)
+
     def is_addressed_by(self, message: Message) -> bool:
         """Whether the message means this definition, fitting or not (DESIGN: "addresses")."""
         if not self.agrees_on_protocol(message):
             return False
         if message.attributes is not None:  # an event means what its type says, wherever it is
             return self.type is not None and self.type == message.attributes.get("type")
-        bound: dict[str, str] = {}
-        return bool(self.channel) and all(
-            c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel
-        )
+        if (self.channel and self._agree(self.channel, message)) or (self.kind and self._agree(self.kind, message)):
+            return True
+        is_told_otherwise = bool(self.channel or self.kind)
+        return not is_told_otherwise and bool(self._fixed) and self._agree(self._fixed, message)
+
+    def is_channel_of(self, message: Message) -> bool:
+        """Whether an event is where the definition expects events, whose type it leaves open."""
+        is_open = bool(self.envelope and self.channel) and self.type is None
+        return is_open and self.agrees_on_protocol(message) and self._agree(self.channel, message)
 
 
 def _odd_name(xid: str, name: str) -> Reason:
@@ -222,15 +266,45 @@ def occurrences(wire: Wire, metadata: dict[str, Any], path: tuple[str, ...]) -> 
     if option is None or option.shape != "named":
         yield wire.lookup(metadata, path)
         return
-    ignore_case = wire.headers_ignore_case
+    ignore_case = wire.ignores_case(path[1])
     for name, value in pairs(wire.lookup(metadata, path[:1])):
         if name == path[1] or (ignore_case and name.lower() == path[1].lower()):
             yield value
 
 
-def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What a constraint asks for, piece by piece, so that asking for more is a larger set."""
+def is_telling(check: Check) -> bool:
+    """Whether a check tells its messages from others."""
+    is_fixed = check.constant is not None or (check.template is not None and not check.template.alone)
+    return is_fixed and check.path[-1].lower() not in _COMMON_TO_MANY
+
+
+def _place(constraint: Constraint) -> Place:
+    """Where a constraint looks: the envelope and a protocol may have names in common."""
+    return constraint.at.split("/", 2)[1], *constraint.path
+
+
+def _rules(check: Check, names: Mapping[str, int]) -> Iterator[Rule]:
+    """What a constraint asks for, piece by piece, so that asking for more is a larger set; `names` counts the
+    placeholders of the definition."""
+    constraint, template = check.constraint, check.template
     if constraint.required:
-        yield constraint.path, "required"
+        yield _place(constraint), _REQUIRED
     if constraint.value is not None and not constraint.implied:
-        yield constraint.path, f"value {constraint.value}"
+        # What a placeholder is called matters only where it stands twice.
+        is_any = template is not None and template.alone and names[template.names[0]] == 1
+        yield _place(constraint), "value" if is_any else f"value {constraint.value}"
+
+
+def _ranks(checks: list[Check]) -> dict[Place, int]:
+    """How much is asked for at each place; nothing is known where several constraints look."""
+    counts = Counter(_place(check.constraint) for check in checks)
+    ranks: dict[Place, int] = {}
+    for check in checks:
+        place = _place(check.constraint)
+        if counts[place] > 1 or check.constraint.implied:
+            continue
+        if check.constant is not None:
+            ranks[place] = _CONSTANT
+        elif check.template is not None:
+            ranks[place] = _ALONE if check.template.alone else _TEMPLATE
+    return ranks

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from postroom.messages.definitions.definition import Constraint
 from postroom.messages.matching.outcome import Match, Reason
-from postroom.messages.matching.remedies import is_member, remedy
+from postroom.messages.matching.remedies import is_member, is_of_endpoint, remedy
 
 # The constraints of definitions, by xid and JSON pointer.
 Constraints = Mapping[tuple[str, str], Constraint]
@@ -56,6 +56,8 @@ def explain_reason(reason: Reason) -> str:
     sentence = SENTENCES.get(reason.code, "{at} must be {expected} but is {found}")
     if reason.code == "null_not_allowed" and not is_member(reason.at):
         sentence = "{at} is null; it must be {expected}"
+    if reason.code == "no_definition" and is_of_endpoint(reason):
+        sentence = "nothing that the endpoint has describes it: {found!r} is not {expected}"
     return sentence.format(at=reason.at or "it", expected=reason.expected, found=reason.found)
 
 

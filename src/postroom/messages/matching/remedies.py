@@ -79,10 +79,17 @@ def remedy(reason: Reason, constraint: Constraint | None = None) -> str:
         return f"If this definition is meant, set type to {reason.expected!r}."
     if reason.code == "null_not_allowed" and not is_member(reason.at):
         return "Write a value, or allow null in the schema."
+    if reason.code == "no_definition" and is_of_endpoint(reason):
+        return "Add the definition to a message group of the endpoint, or look whether it is the right endpoint."
     known = REMEDIES.get(reason.code)
     if known is None:
         return "Change the value, or the schema." if reason.at.startswith("/data") else ""
     return known.format(name=name, expected=reason.expected, found=reason.found)
+
+
+def is_of_endpoint(reason: Reason) -> bool:
+    """Whether a reason is about the definitions of one endpoint only."""
+    return " of the endpoint /" in reason.expected
 
 
 def is_member(at: str) -> bool:

@@ -45,8 +45,16 @@ NO_TRANSPORT: Transport = (None, None, None, None)
 
 def transport_reader(definition: Definition, protocol: str) -> TransportReader:
     """What reads the metadata of messages of a definition that came by a protocol."""
-    paths = tuple(constraint.path[:2] for constraint in definition.protocol_constraints)
+    wire = wire_named(definition.protocol)
+    declared = [constraint.path[:2] for constraint in definition.protocol_constraints]
+    # Columns show the first of several headers of one name, however often it is declared: the others are left.
+    paths = tuple({_found_by(wire, path): path for path in reversed(declared)}.values())[::-1]
     return _transport_reader(protocol, definition.protocol if paths else protocol, paths)
+
+
+def _found_by(wire: Wire, path: Path) -> Path:
+    """A path in the spelling by which all those that find the same are one."""
+    return (path[0], path[1].lower()) if len(path) > 1 and wire.ignores_case(path[1]) else path
 
 
 def fixed_paths(wire: Wire) -> tuple[Path, Path, Path]:
@@ -256,7 +264,7 @@ def _headers_of(container: Any) -> list[tuple[int, str, Any]]:
 
 def _number_of(wire: Wire, container: Any, name: str) -> int:
     """The number of the header that `Wire.lookup` finds by a name; -1 for none."""
-    exactly = not wire.headers_ignore_case or (isinstance(container, dict) and name in container)
+    exactly = not wire.ignores_case(name) or (isinstance(container, dict) and name in container)
     wanted = name if exactly else name.lower()
     found = (n for n, header, _ in _headers_of(container) if (header if exactly else header.lower()) == wanted)
     return next(found, -1)

@@ -54,7 +54,7 @@ def _pairs(message: LintedMessage) -> Iterator[tuple[Check, Check]]:
             continue
         check = Check(constraint, definition.xid)
         place = _value_of(constraint, definition, message) if constraint.path else constraint.path
-        if wire.headers_ignore_case and len(place) > 1:
+        if len(place) > 1 and wire.ignores_case(place[-1]):
             place = (place[0], place[1].lower())
         known = seen.setdefault(place, check)
         if known is not check and not (_is_listed(known) and _is_listed(check)):
@@ -112,7 +112,7 @@ def shadowed(document: LintedDocument) -> Iterator[Diagnostic]:
                 yield Diagnostic(document.by_xid[base].at(), sentence, "Let the derived message ask for more.")
     for first, second in _twins(document):
         for loser, winner in ((first, second), (second, first)):
-            if loser.rules < winner.rules:
+            if winner.outranks(loser):
                 sentence = (
                     f"no message lands here: {winner.definition.xid} says more, asks for the same, and always wins."
                 )
@@ -139,7 +139,7 @@ def decided_by_schema(document: LintedDocument) -> Iterator[Diagnostic]:
 
 def _rivals(document: LintedDocument) -> Iterator[tuple[DefinitionMatcher, DefinitionMatcher]]:
     for first, second in _twins(document):
-        if not (first.rules < second.rules or second.rules < first.rules):
+        if not (first.outranks(second) or second.outranks(first)):
             yield first, second
 
 
