@@ -47,7 +47,7 @@ def command(lake: str, outcome: str, message: str, where: str, as_json: bool) ->
     rows = [(g.outcome, g.code or "-", g.letters, _time(g.first_seen), _time(g.last_seen)) for g in groups]
     print_table("Dead letters", columns, rows)
     for group in groups:
-        click.echo(f"\n{explain_match(group.match)}")
+        click.echo(f"\n{explain_match(group.match, group.constraints(opened))}")
         click.echo(f"           {_start(group.record)}")
         click.echo(f"           {_source_position(group)}")
 

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
 import pytest
 
+from postroom.catalog.catalog import Catalog
 from postroom.errors import BadFlag
+from postroom.messages.matching.explain import explain_match
+from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.dead_letters.report import letter_files, summarise_letters
+from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.worker.sort_task import write_batch
 
 
 def test_letters_are_counted_by_outcome_and_reason(sorted_lake: Lake) -> None:
@@ -19,6 +28,24 @@ def test_each_group_has_a_sample_with_its_reasons_and_place(sorted_lake: Lake) -
     assert boat.match.message == "/messagegroups/fleet/messages/vehicle.position"
     assert boat.match.reasons[0].expected == "/vehicles/{vin}"
     assert boat.source.endswith("mixed.jsonl")
+
+
+@pytest.mark.audit("messages-D22")
+def test_a_letter_is_explained_with_the_names_of_its_catalog(lake: Lake) -> None:
+    options = {"path": "/hot", "headers": [{"name": "X-Unit", "value": "C"}]}
+    message = {"protocol": "HTTP", "protocoloptions": options}
+    catalog = Catalog({"messagegroups": {"ovens": {"messages": {"hot": message}}}})
+    job = Job(str(lake.root), lake.keep_catalog(catalog.compiled), "strict", "r", 0, datetime.now(UTC))
+    sent = {"protocol": "HTTP", "metadata": {"path": "/hot", "headers": [{"name": "X-Unit", "value": "F"}]}}
+    line = json.dumps(sent).encode()
+    batch = pa.RecordBatch.from_pydict({"source": ["f"], "position": [0], "value": [line]})
+    commit_batch(lake, job, "records", [write_batch(job, [batch])])
+    (group,) = summarise_letters(lake)
+    explained = explain_match(group.match, group.constraints(lake))
+    assert "Set the header X-Unit to 'C'." in explained
+    assert explained == catalog.explain(catalog.match(line))
+    (lake.catalogs / group.catalog).unlink()
+    assert group.constraints(lake) == {}
 
 
 def test_a_lake_without_letters_has_no_groups(lake: Lake) -> None:

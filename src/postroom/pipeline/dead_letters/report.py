@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from postroom.errors import BadFlag
+from postroom.messages.definitions.definition import Constraint
 from postroom.messages.matching.outcome import OUTCOMES, Match, Outcome, Reason
 from postroom.pipeline.inspect.sql import add_table, close_doors, fetch, only_select, open_duckdb, text
 from postroom.pipeline.inspect.sql_filter import condition_error, enclosed
@@ -26,7 +27,8 @@ _SUMMARY = """
 SELECT outcome, coalesce(reasons[1].code, '') AS code, count(*) AS letters, min(_dead_at) AS first_seen,
        max(_dead_at) AS last_seen,
        arg_min({{'match': {{'outcome': outcome, 'message': message, 'candidates': candidates, 'reasons': reasons}},
-                 'record': record, 'id': _record_id, 'source': _source, 'position': _position, 'number': index}},
+                 'record': record, 'id': _record_id, 'source': _source, 'position': _position, 'number': index,
+                 'catalog': _catalog}},
                (_dead_at, _source, _position)) AS sample
 FROM letters
 WHERE {conditions}
@@ -50,6 +52,14 @@ class LetterGroup(msgspec.Struct, frozen=True):
     source: str
     position: int
     number: int
+    catalog: str
+
+    def constraints(self, lake: Lake) -> dict[tuple[str, str], Constraint]:
+        """The constraints that the reasons are about, from the catalog that the letter was sorted with."""
+        try:
+            return lake.catalog(self.catalog).constraints(reason.message for reason in self.match.reasons)
+        except (OSError, msgspec.MsgspecError):  # it is not there any more; the reasons tell without it
+            return {}
 
 
 class LetterFile(msgspec.Struct, frozen=True):
@@ -133,5 +143,5 @@ def _group(*values: Any) -> LetterGroup:
         Reason(**{name: value or "" for name, value in reason.items()}) for reason in found["reasons"] or ()
     )
     match = Match(outcome, found["message"], candidates=tuple(found["candidates"] or ()), reasons=reasons)
-    place = (sample["record"], sample["id"], sample["source"], sample["position"], sample["number"])
+    place = (sample["record"], sample["id"], sample["source"], sample["position"], sample["number"], sample["catalog"])
     return LetterGroup(outcome, code, letters, first_seen, last_seen, match, *place)
