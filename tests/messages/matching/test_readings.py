@@ -8,7 +8,9 @@ import pytest
 
 from postroom.catalog.catalog import Catalog
 from postroom.documents.diff.compare import differences
+from postroom.errors import MakeRefused
 from postroom.messages.making.make import AUTO
+from postroom.messages.matching.explain import explain_reason
 from tests.documents.lint.catalogs import lint
 from tests.messages.payloads import GROUPS, SCHEMAS, declared
 
@@ -111,6 +113,28 @@ def test_a_template_that_may_be_absent_promises_less() -> None:
     ]
     assert [change.kind for change in differences(*trees)] == ["breaking for consumers"]
     assert [change.kind for change in differences(*reversed(trees))] == ["breaking for producers"]
+
+
+@pytest.mark.audit("messages-D22")
+@pytest.mark.parametrize(
+    ("kind", "template", "good", "bad"),
+    [("symbol", "b_{x}", "c_x", "c-x"), ("integer", "1{x}", "7", "a"), ("boolean", "{x}", "true", "yes")],
+)
+def test_what_fits_a_template_has_its_type_as_well(kind: str, template: str, good: str, bad: str) -> None:
+    made = catalog(event(x={"type": kind, "value": template}))
+    assert made.match({**EVENT, "x": template.replace("{x}", good)}).variables == {"x": good}
+    (reason,) = made.match({**EVENT, "x": template.replace("{x}", bad)}).reasons
+    assert (reason.code, reason.expected) == ("type_mismatch", kind)
+    assert made.message("m").make(x=good)["x"] == template.replace("{x}", good)
+    for _ in range(2):
+        with pytest.raises(MakeRefused, match=f"of type {kind}"):
+            made.message("m").make(x=bad)
+
+
+@pytest.mark.audit("messages-D22")
+def test_what_may_be_anything_is_called_any_value() -> None:
+    (reason,) = catalog(event(x={"type": "any", "required": True})).match(EVENT).reasons
+    assert explain_reason(reason) == "/envelopemetadata/x is missing; it must be any value"
 
 
 @pytest.mark.audit("messages-D19")

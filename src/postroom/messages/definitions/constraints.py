@@ -40,6 +40,8 @@ class Check:
             self.takes_any_string = constraint.type in _TYPES_OF_ANY_STRING
             return
         if has_placeholder(value):
+            # What the author wrote around placeholders says how much of a URI it is.
+            self.takes_any_string = constraint.type in (*_TYPES_OF_ANY_STRING, *_URI_TYPES)
             self.template = compile_template(value, _is_uri(constraint), _is_reference(constraint))
         else:
             self.constant = header_text(value)
@@ -65,6 +67,8 @@ class Check:
                 found = self._reason("constant_mismatch", self.constant, value)
         elif self.template is not None:
             found = self._bind(self.template, header_text(value), variables)
+            if found is None and not self.takes_any_string and not self.has_type(value):
+                found = self._reason("type_mismatch", constraint.type, value)
         elif not self.has_type(value):
             found = self._reason("type_mismatch", constraint.type, value)
         if found is None and self.keeps_rule is not None and not self.keeps_rule(value):
@@ -102,6 +106,8 @@ class Check:
     def _expected(self) -> str:
         if self.constraint.value is not None:
             return str(self.constraint.value)
+        if self.constraint.type == "any":
+            return "any value"
         return f"{'an' if self.constraint.type[:1] in 'aeiou' else 'a'} {self.constraint.type}"
 
     def _reason(self, code: str, expected: str, found: Any) -> Reason:

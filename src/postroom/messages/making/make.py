@@ -61,6 +61,12 @@ class Maker:
         self._samplers = {c.path[0]: sampler_for(c.constraint) for c in self.envelope if is_open(c) and _is_made(c)}
         self._compiler = TemplateCompiler(self._templates, self._samplers, self.placements, self.payloads)
         self._is_typed = not self.is_event or bool(self._constants.get("datacontenttype"))
+        self._typed = [
+            check
+            for check in (*self.envelope, *(placement.check for placement in self.placements))
+            if check.template is not None and not check.takes_any_string
+        ]
+        """Templates whose values have to be of a type as well."""
         self._compiled: dict[TemplateKey, CompiledTemplate | None] = {}
         self._verified: set[tuple[str, str]] = set()
 
@@ -75,7 +81,7 @@ class Maker:
     ) -> Record:
         """Make a record of this definition; MakeRefused names everything missing or wrong."""
         rng = rng or _RNG
-        inputs = self._parameters.bind(variables)
+        inputs = self._bind(variables)
         key = (protocol, mode, inputs.names)
         template = self._compiled.get(key)
         if template is not None and (self._is_typed or self._is_json(data)):
@@ -105,7 +111,16 @@ class Maker:
         rng: random.Random | None = None,
     ) -> MessageDraft:
         """Make the parts of a message, for rendering or for breaking."""
-        return self._draft(self._parameters.bind(variables), data, protocol, mode, rng or _RNG)
+        return self._draft(self._bind(variables), data, protocol, mode, rng or _RNG)
+
+    def _bind(self, variables: Mapping[str, Any]) -> TemplateInputs:
+        inputs = self._parameters.bind(variables)
+        for check in self._typed:
+            if check.template is not None and check.template.is_filled_by(inputs.values):
+                reason = check.problem(check.template.expand(inputs.values), {})
+                if reason is not None:
+                    raise self._refused(f"{explain_reason(reason)}.")
+        return inputs
 
     def _is_json(self, data: Any) -> bool:
         """Whether data becomes JSON, whatever it is; otherwise the content type of a message may depend on it."""

@@ -310,6 +310,8 @@ def _check(check: Check, column: Column, bound: dict[str, Column], bad: set[int]
     if check.template is not None:
         _check_presence(check, column, bad)
         _bind(check.template, column, bound, bad)
+        if not check.takes_any_string:
+            _check_rule(check.has_type, column, bad)
     elif check.path in _FEW_VALUES and _check_distinct(check, column, bad):
         return
     elif _count_equal(check, column) != len(column) or (check.constant is None and check.constraint.required):
