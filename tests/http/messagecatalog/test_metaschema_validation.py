@@ -245,8 +245,11 @@ def test_mqtt_in_the_registry(catalog: CatalogClient) -> None:
         ({"subject": 5}, ["/subject"]),
         ({"headers": {"a:b": "3"}}, ["/headers/a:b"]),
         ({"publish": {}}, ["/publish"]),
+        ({"subjct": "ovens"}, ["/subjct"]),
+        ({"foo": 1}, ["/foo"]),
     ],
 )
+@pytest.mark.audit("services-C11")
 def test_nats(catalog: CatalogClient, document: dict[str, Any], pointers: list[str]) -> None:
     catalog.group("jobs", "NATS")
     assert wrong(document, "NATS") == pointers

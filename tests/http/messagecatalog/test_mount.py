@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog.open_store import open_store
+from postroom.http.messagecatalog.mount import HANDLERS
+from postroom.http.messagecatalog.openapi import PATHS
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -257,3 +259,21 @@ def test_whatever_a_document_says_it_is_taken_or_refused(
         touched = catalog.ask("PATCH", f"/messagegroups/{form}/messages/any", {"labels": {"a": "b"}})
         assert touched.status == 200
         assert catalog.get(f"{form}/messagedefinitions/any").json["version"] == number + 1
+
+
+@pytest.mark.audit("services-C11")
+def test_the_openapi_document_has_all_paths_and_methods(catalog: CatalogClient) -> None:
+    document = catalog.ask("GET", f"{ROOT}?openapi").json
+    assert document["openapi"] == "3.1.0"
+    assert document["servers"] == [{"url": "http://ovens.localhost/messagecatalog"}]
+    for kind, handlers in HANDLERS.items():
+        shown = {name.upper() for name in document["paths"][PATHS[kind]] if name != "parameters"}
+        assert shown == set(handlers)
+    assert len(document["paths"]) == len(HANDLERS) + 1
+    operations = [
+        one["operationId"] for path in document["paths"].values() for name, one in path.items() if name != "parameters"
+    ]
+    assert len(set(operations)) == len(operations)
+    parameters = document["paths"][PATHS["version"]]["parameters"]
+    assert [one["name"] for one in parameters] == ["group", "definition", "version"]
+    assert catalog.ask("PUT", f"{ROOT}?openapi", b"{}").status == 405

@@ -246,3 +246,30 @@ def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> N
 def test_the_path_of_another_version_is_no_id(catalog: CatalogClient, version_id: str, status: int) -> None:
     catalog.post()
     assert catalog.post(Id=version_id).status == status
+
+
+@pytest.mark.audit("services-C9")
+@pytest.mark.feature("CAT-008")
+def test_an_id_is_one_version_s_in_the_whole_catalog(catalog: CatalogClient) -> None:
+    catalog.group("mixers")
+    headers = {"Id": "342", "Authority": "https://bakery.example"}
+    assert catalog.post(**headers).status == 201
+    assert catalog.post(**headers).status == 200
+    others = {"Id": "342", "Authority": "https://mill.example"}
+    refused = catalog.post(path="mixers/messagedefinitions/stirred", **others)
+    assert refused.status == 409
+    assert "give the absolute URI as the id, https://mill.example/342" in refused.json["title"]
+    assert catalog.post(path="mixers/messagedefinitions/stirred", Id="342").status == 409
+    absolute = {**others, "Id": "https://mill.example/342"}
+    assert catalog.post(path="mixers/messagedefinitions/stirred", **absolute).status == 201
+    assert catalog.ask("DELETE", "/messagecatalog/ovens/messagedefinitions/heated").status == 204
+    assert catalog.post(path="mixers/messagedefinitions/mixed", **others).status == 409  # the same URI
+    assert catalog.post(path="mixers/messagedefinitions/mixed", Id="342").status == 201
+
+
+@pytest.mark.audit("services-C11")
+@pytest.mark.parametrize("path", ["/Message%20definition", "/messagecatalog/Message%20definition"])
+def test_a_version_is_looked_up_by_the_printed_path(catalog: CatalogClient, path: str) -> None:
+    made = catalog.post()
+    assert look_up(catalog, made.json["uri"], at=path).json == HEATED
+    assert look_up(catalog, made.json["uri"], at=path).headers["content-location"] == made.headers["location"]

@@ -14,7 +14,9 @@ from postroom.http.messagecatalog.request import CatalogRequest, path_of
 from postroom.http.messagecatalog.translate import MessageContext, Tree, merge_document, write_document
 from postroom.http.messagecatalog.versions import (
     CatalogVersion,
+    find_by_id,
     find_by_uri,
+    index_id,
     message_context,
     requested_version,
     version_answer,
@@ -69,6 +71,7 @@ def post_version(context: CatalogRequest) -> Response:
     known = _known(context, given, len(states) + 1)
     if known is not None:
         return _repeated(context, known, original)
+    _check_id(context, given)
     _check_authority(context, states, given.authority)
     _check_identity(context, states, document, around, form)
     return _added(context, states, given, original, merge_document(_newest(states), document, around, form))
@@ -102,6 +105,15 @@ def _repeated(context: CatalogRequest, known: CatalogVersion, original: Original
     if known.xid != context.path.xid or not is_same:
         context.refuse(f"the version {known.uri} is there already, as {known.path}", status=409)
     return _version_response(known, 200)
+
+
+def _check_id(context: CatalogRequest, given: RequestAttributes) -> None:
+    """The id of a version is "unique within the scope of the catalog", also under another authority."""
+    taken = find_by_id(context.tx, context.base, given.id) if given.id else None
+    if taken is not None:
+        uri = version_uri(given.authority or context.base, given.id)
+        detail = f"the id {given.id} is that of {taken.path} ({taken.uri}); give the absolute URI as the id, {uri}"
+        context.refuse(detail, status=409)
 
 
 def _newest(states: list[NumberedState]) -> Tree:
@@ -146,6 +158,7 @@ def _added(
     if not is_shown:
         attach_provenance(tx, entity, provenance)
     store_original(tx, entity, original)
+    index_id(tx, entity, given.id)
     work.finish()
     version = CatalogVersion(tx, context.base, path.xid, NumberedState(len(states) + 1, entity))
     return correlated(_version_response(version, 201), work, context.settings)

@@ -39,6 +39,9 @@ def violations(document: Tree, form: str) -> Iterator[AttributeViolation]:
         elif isinstance(value, dict):
             known = ", ".join(sections)
             yield AttributeViolation("invalid", (name,), f"there is no such section in {form}; it has {known}")
+        elif form in LOOSE:  # where fields are in no section, what is unknown may be one that is misspelt
+            known = ", ".join((*LOOSE[form], *sections))
+            yield AttributeViolation("invalid", (name,), f"there is no such field in {form}; it has {known}")
     for name, section in sections.items():
         if any(field.fixed for field in section.fields.values()) and not isinstance(document.get(name), dict):
             yield AttributeViolation("invalid", (name,), "this section has to be there")

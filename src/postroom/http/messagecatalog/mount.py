@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from postroom.http.messagecatalog import definitions, groups, versions
+from postroom.http.messagecatalog.openapi import LOOKUP, openapi_document
 from postroom.http.messagecatalog.paths import route
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, root_of, translate_problem
 from postroom.http.server.request import Request
@@ -23,8 +24,9 @@ from postroom.store.interface import Store
 
 Handler = Callable[[CatalogRequest], Response]
 
-LOOKUP = "/messagedefinition"
 READS = ("GET", "HEAD")
+PRINTED_LOOKUP = "message%20definition"
+"""What the text calls the look-up: "GET on `/Message definition?uri={uri}`" (C-73)."""
 HANDLERS: dict[str, dict[str, Handler]] = {
     "catalog": {"GET": groups.list_groups},
     "group": {"GET": groups.get_group, "PUT": groups.put_group, "DELETE": groups.delete},
@@ -41,9 +43,12 @@ HANDLERS: dict[str, dict[str, Handler]] = {
 
 def answer_catalog(request: Request, store: Store, settings: Settings) -> Response:
     """Answer a request to a path below the root of the catalog."""
-    if request.path.rstrip("/") == LOOKUP and any(name == "uri" for name, _ in request.query):
+    is_lookup = request.path.rstrip("/").lower() in (LOOKUP, f"/{PRINTED_LOOKUP}")
+    if is_lookup and any(name == "uri" for name, _ in request.query):
         return _looked_up(request, store, settings)
     kind, native, version = route(request.path)
+    if kind == "catalog" and any(name == "openapi" for name, _ in request.query):
+        return check_method(request, READS, CATALOG) or Response(json=openapi_document(request.base))
     handlers = _allowed(HANDLERS[kind], store)
     if options := check_method(request, {*handlers, "HEAD"}, CATALOG + request.path.rstrip("/")):
         return options

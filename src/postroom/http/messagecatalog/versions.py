@@ -15,10 +15,14 @@ from postroom.http.server.response import Response
 from postroom.http.xregistry.document_view import HARMLESS
 from postroom.registry.changes.original_documents import Original, original_of
 from postroom.registry.changes.provenance import find_version, normal_uri, provenance_of, version_uri
+from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.resource_history import NumberedState, load_state, read_states
 from postroom.registry.read.tree import require_entity
 from postroom.registry.transaction_interface import Transaction
+
+_BY_ID = "catalogversionid"
+_READ_STATE = msgspec.msgpack.Decoder(tuple[str, int])
 
 
 class CatalogVersion(msgspec.Struct, frozen=True):
@@ -86,6 +90,19 @@ def find_by_uri(tx: Transaction, base: str, uri: str) -> CatalogVersion | None:
         if version is not None and version.uri == uri:
             return version
     return None
+
+
+def find_by_id(tx: Transaction, base: str, version_id: str) -> CatalogVersion | None:
+    """The version that was given an id, whatever its authority."""
+    record = tx.record(_BY_ID, version_id)
+    found = _with_state(tx, base, *_READ_STATE.decode(record)) if record else None
+    return found if found is not None and found.id == version_id else None
+
+
+def index_id(tx: Transaction, version: Entity, version_id: str) -> None:
+    """Index a version by the id that it was given, so that `find_by_id` finds it."""
+    if version_id:
+        tx.put_record(_BY_ID, version_id, msgspec.msgpack.encode((version.xid, version.epoch)))
 
 
 def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> CatalogVersion | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from postroom.http.access.administration import answer_grants, answer_keys, answer_session
-from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
+from postroom.http.messagecatalog.mount import PRINTED_LOOKUP, answer_catalog, answer_lookup
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.services.changes import answer_changes
@@ -36,6 +36,8 @@ MOUNTS: dict[str, Mount] = {
     "v0.5": answer_v0_5,
 }
 
+OTHER_SPELLINGS = {PRINTED_LOOKUP: "messagedefinition"}
+"""Names of mounts that are met in another spelling, in lower case."""
 ONLY_ESCAPED = frozenset({"grants", "keys", "replication", "session"})
 """What lives under `/-/` and nowhere else."""
 
@@ -55,12 +57,13 @@ def mounted(request: Request, store: Store) -> tuple[Mount, Request] | None:
     """The mount of a request and the request as the mount sees it; a Group type of the same name goes first."""
     parts = request.path.removeprefix("/").split("/")
     is_escaped = parts[0] == "-"
-    name = "/".join(parts[1:2]) if is_escaped else parts[0]
+    given = "/".join(parts[1:2]) if is_escaped else parts[0]
+    name = OTHER_SPELLINGS.get(given.lower(), given)
     if name not in MOUNTS or not (is_escaped or (name not in ONLY_ESCAPED and is_free(name, store))):
         return None
-    prefix = f"/-/{name}" if is_escaped else f"/{name}"
-    inner = msgspec.structs.replace(request, path=request.path.removeprefix(prefix) or "/", base=request.base + prefix)
-    return MOUNTS[name], inner
+    above = "/-/" if is_escaped else "/"
+    path = request.path.removeprefix(above + given) or "/"
+    return MOUNTS[name], msgspec.structs.replace(request, path=path, base=f"{request.base}{above}{name}")
 
 
 def is_free(name: str, store: Store) -> bool:

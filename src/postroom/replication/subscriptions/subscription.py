@@ -102,7 +102,7 @@ def parse_subscription(
     given = _normalised(given)
     protocol = given.get("protocol")
     if not isinstance(protocol, str) or protocol not in PROTOCOLS:
-        _refuse("/protocol", f"this is one of {', '.join(PROTOCOLS)}, spelled like that")
+        _refuse("/protocol", f"this is one of {', '.join(PROTOCOLS)}, or HTTPS for HTTP, spelled like that")
     sink = given.get("sink")
     if not isinstance(sink, str) or len(sink) > LONGEST:
         _refuse("/sink", "this is the URI that events are delivered to")
