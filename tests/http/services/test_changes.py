@@ -263,6 +263,20 @@ def test_a_stream_tells_what_was_and_what_comes_and_is_resumed(bakery: str) -> N
         assert page["events"][0] == event
 
 
+@pytest.mark.audit("services-C5")
+def test_a_stream_of_the_message_catalog_s_events_is_resumed(bakery: str) -> None:
+    with httpx.Client(base_url=bakery, timeout=PATIENT) as client:
+        client.put(OVENS, json={})
+        query = {"events": "messagecatalog"}
+        with client.stream("GET", "/changes", params=query, headers=STREAM) as response:
+            listener = Listener(response)
+            assert listener.subjects(1) == ["/messagecatalog/ovens"]
+        client.put("/messagegroups/fans", json={})
+        resumed = {**STREAM, "Last-Event-ID": listener.last_id}
+        with client.stream("GET", "/changes", params=query, headers=resumed) as response:
+            assert Listener(response).subjects(1) == ["/messagecatalog/fans"]
+
+
 def test_streams_are_bounded_and_filtered_and_give_their_place_back(bakery: str) -> None:
     with httpx.Client(base_url=bakery, timeout=PATIENT) as client:
         query = {"after": "last", "xid": OVENS}

@@ -20,6 +20,7 @@ from postroom.replication.replicas.link import Link, read_state
 from postroom.replication.replicas.peers.open import open_source, open_target
 from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.pull import PullReport
+from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, served, until, verify
 
@@ -32,14 +33,16 @@ def kitchens(tmp_path: Path) -> list[Kitchen]:
 
 
 @contextmanager
-def followed(source: ReplicaSource, target: ReplicaTarget, link: str = "link") -> Iterator[list[PullReport]]:
+def followed(
+    source: ReplicaSource, target: ReplicaTarget, link: str = "link", poll: float = 0.05
+) -> Iterator[list[PullReport]]:
     """A link that goes on in a thread; what it did so far."""
     reports: list[PullReport] = []
     stopping = threading.Event()
     following = LinkFollower(source, target, Link(id=link), stopping)
 
     def run() -> None:
-        for report in following.by_changes(0.05):
+        for report in following.by_changes(poll):
             reports.append(report)  # noqa: PERF402
 
     thread = threading.Thread(target=run, daemon=True)
@@ -69,6 +72,74 @@ def test_exactly_what_changed_is_taken_with_one_request(kitchens: list[Kitchen])
             assert reports[2].outcome.deleted == [BREAD]
             assert source.requests - before == 1
     assert verify(anna.side, bert.side) == []
+
+
+@pytest.mark.audit("services-C5")
+def test_a_message_catalog_is_followed_by_its_events(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    anna.bake("cake.baked")
+    with served(anna) as url:
+        source = open_source(f"{url}/messagecatalog", Settings())
+        with followed(source, bert.side, poll=1000) as reports:
+            until(lambda: len(reports) == 1)
+            assert httpx.put(url + "/schemagroups/loaves", json={}).status_code == 201
+            assert httpx.put(url + BREAD, json={"envelope": "CloudEvents/1.0"}).status_code == 201
+            until(lambda: len(reports) == 2)
+            assert reports[1].outcome.taken == [BREAD]
+            before = source.requests
+            assert httpx.delete(url + BREAD).status_code == 204
+            until(lambda: any(report.outcome.deleted == [BREAD] for report in reports))
+            assert source.requests - before <= 4  # the group and the versions of the definition
+        assert verify(open_source(f"{url}/messagecatalog", Settings()), bert.side) == []
+
+
+@pytest.mark.audit("services-C5")
+def test_a_follower_of_a_message_catalog_goes_on_where_it_was(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    with served(anna) as url:
+        source = open_source(f"{url}/messagecatalog", Settings())
+        following = LinkFollower(source, bert.side, Link(id="link", scope=LinkScope("/messagegroups/ovens")))
+        list(following.pending())
+        anna.bake("cake.baked", group="shops")
+        anna.bake("bread.baked")
+        later = open_source(f"{url}/messagecatalog", Settings())
+        done = list(LinkFollower(later, bert.side, following.link).pending())
+        assert [sorted(report.outcome.taken) for report in done] == [["/messagegroups/ovens", BREAD]]
+        assert list(LinkFollower(later, bert.side, following.link).pending()) == []
+
+
+@pytest.mark.audit("services-C5")
+def test_names_that_only_a_message_catalog_has_are_followed(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    with served(anna) as url:
+        with followed(open_source(f"{url}/messagecatalog", Settings()), bert.side, poll=1000) as reports:
+            until(lambda: len(reports) == 1)
+            assert httpx.put(f"{url}/messagecatalog/it's%20hot", json={"format": "NATS"}).status_code == 201
+            at = f"{url}/messagecatalog/it's%20hot/messagedefinitions/a+b"
+            assert httpx.post(at, json={"subject": "ovens"}).status_code == 201
+            until(lambda: verify(open_source(f"{url}/messagecatalog", Settings()), bert.side) == [])
+        events = httpx.get(f"{url}/changes", params={"events": "messagecatalog"}).json()["events"]
+        assert events[-1]["subject"] == "/messagecatalog/it's%20hot/messagedefinitions/a+b/versions/1"
+
+
+@pytest.mark.audit("services-C5")
+def test_a_message_catalog_without_events_is_looked_at_again_and_again(
+    kitchens: list[Kitchen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, bert = kitchens
+    anna.bake()
+    with served(anna) as url:
+        source = open_source(f"{url}/messagecatalog", Settings())
+        ask = source.client.ask  # type: ignore[attr-defined]
+
+        def without_changes(method: str, path: str, **more: Any) -> Any:
+            return ask(method, path.replace("/-/changes", "/-/nothing"), **more)
+
+        monkeypatch.setattr(source.client, "ask", without_changes)  # type: ignore[attr-defined]
+        with followed(source, bert.side) as reports:
+            until(lambda: len(reports) > 1)
+            anna.bake("cake.baked")
+            until(lambda: any("/messagegroups/ovens/messages/cake.baked" in one.outcome.taken for one in reports))
 
 
 @pytest.mark.feature("REPL-002")

@@ -147,14 +147,15 @@ class ChangeStream:
         try:
             with self._store.read() as tx:
                 page = page_of(tx, self._cursor, MOST_STREAMED, self._xid)
-                events = [event for _, event in self._made(tx, page.changes)]
+                events = list(self._made(tx, page.changes))
         except (CursorForeign, CursorTooOld) as error:
             document = encode_json(_problem(error).document())
             return StreamChunk(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
         self._cursor = page.cursor
+        marks = {change.sequence: change.mark for change in page.changes}
         if events:
-            self._sent_id = events[-1]["id"]
-        frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), encode_json(event)) for event in events]
+            self._sent_id = marks[events[-1][0]]
+        frames = [b"id: %b\ndata: %b\n\n" % (marks[row].encode(), encode_json(event)) for row, event in events]
         return StreamChunk(data=opening + b"".join(frames), more=page.more)
 
     def beat(self) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from urllib.parse import urlencode
 
 import msgspec
@@ -16,6 +17,7 @@ from postroom.replication.replicas.replica_unit import unit_xid
 CHANGES = "/-/changes"
 SILENCE_SECONDS = 60.0
 """The other side gives a sign of life every quarter of a minute."""
+_ASK_SECONDS = 1.0
 _MOST_BYTES = 16_000_000
 _CURSOR_LOST = (409, 410)
 
@@ -34,29 +36,91 @@ class _Page(msgspec.Struct):
     more: bool = False
 
 
-def read_page(client: ReplicaClient, after: str, xid: str) -> ChangedUnits | None:
-    """What changed after a cursor so far; None when its change log does not reach back that far."""
-    path = f"{CHANGES}?{urlencode({'after': after or 'last', 'xid': xid, 'limit': 10_000})}"
-    reply = client.ask("GET", path)
-    if reply.status in _CURSOR_LOST or reply.status == 404:
-        return None
-    client.json(reply, CHANGES)
-    try:
-        page = msgspec.json.decode(reply.body, type=_Page)
-    except msgspec.DecodeError as error:
-        raise ServiceRefused(f"{CHANGES} answers something else: {error}.", place=client.name) from None
-    return _changes([event.subject for event in page.events], page.cursor)
+class ChangeFeed:
+    """The changes of a Postroom from cursors on, as units; a request that goes on is kept between two questions.
+
+    `path` is where they are, `events` the kind of events that is asked for, and `unit` tells the unit of a subject.
+    """
+
+    def __init__(
+        self,
+        client: ReplicaClient,
+        path: str = CHANGES,
+        events: str = "xregistry",
+        unit: Callable[[str], str] = unit_xid,
+    ) -> None:
+        self.client = client
+        self.path = path
+        self.events = events
+        self.unit = unit
+        self._listener: EventListener | None = None
+
+    def changes(self, after: str, xid: str, wait: float) -> ChangedUnits | None:
+        """The units that changed after a cursor, waiting for some; None when the log does not reach back that far."""
+        if not wait:
+            return self._page(after, xid)
+        if self._listener is None or (self._listener.cursor, self._listener.xid) != (after, xid):
+            self.stop()
+            try:
+                self._listener = EventListener(self, after, xid)
+            except ServiceRefused:  # it has enough listeners already, so it is asked again and again
+                time.sleep(min(wait, _ASK_SECONDS))
+                return self._page(after, xid)
+        try:
+            found = self._listener.next()
+        except BaseException:
+            self.stop()
+            raise
+        if found is None:
+            self.stop()
+        return found
+
+    def stop(self) -> None:
+        """End the request that goes on."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    def last(self, xid: str) -> str:
+        """The cursor of the newest change; empty when there is no such feed."""
+        reply = self.client.ask("GET", self.url("last", xid, limit=1))
+        try:
+            return msgspec.json.decode(reply.body, type=_Page).cursor if reply.is_success else ""
+        except msgspec.DecodeError:
+            return ""
+
+    def url(self, after: str, xid: str, **more: int) -> str:
+        """Where the changes after a cursor are."""
+        return f"{self.path}?{urlencode({'after': after, 'xid': xid, 'events': self.events, **more})}"
+
+    def read(self, subjects: list[str], cursor: str) -> ChangedUnits:
+        """What changed, by the subjects of events."""
+        xids = dict.fromkeys(map(self.unit, subjects))
+        xids.pop("", None)
+        return ChangedUnits(xids=tuple(xids), cursor=cursor, count=len(subjects))
+
+    def _page(self, after: str, xid: str) -> ChangedUnits | None:
+        reply = self.client.ask("GET", self.url(after or "last", xid, limit=10_000))
+        if reply.status in _CURSOR_LOST or reply.status == 404:
+            return None
+        self.client.json(reply, CHANGES)
+        try:
+            page = msgspec.json.decode(reply.body, type=_Page)
+        except msgspec.DecodeError as error:
+            raise ServiceRefused(f"{CHANGES} answers something else: {error}.", place=self.client.name) from None
+        return self.read([event.subject for event in page.events], page.cursor)
 
 
 class EventListener:
     """An open stream of events from a cursor on; `cursor` is how far it was read."""
 
-    def __init__(self, client: ReplicaClient, after: str, xid: str) -> None:
+    def __init__(self, feed: ChangeFeed, after: str, xid: str) -> None:
         self.cursor = after
         self.xid = xid
-        self.name = client.name
+        self.name = feed.client.name
+        self._feed = feed
         self._rest = b""
-        self._chunks = self._open(client)
+        self._chunks = self._open(feed.client)
 
     def next(self) -> ChangedUnits | None:
         """What came next, which may be only a sign of life; None when the change log has lost the cursor."""
@@ -77,15 +141,14 @@ class EventListener:
                 return None
             self.cursor = fields.get(b"id", b"").decode() or self.cursor
             subjects += [_subject(fields[b"data"])] if b"data" in fields else []
-        return _changes(subjects, self.cursor)
+        return self._feed.read(subjects, self.cursor)
 
     def close(self) -> None:
         """End the request, also for a thread that waits for its next piece."""
         self._stream.close()
 
     def _open(self, client: ReplicaClient) -> Iterator[bytes]:
-        path = f"{CHANGES}?{urlencode({'after': self.cursor, 'xid': self.xid})}"
-        self._stream = stream = client.stream(path, SILENCE_SECONDS)
+        self._stream = stream = client.stream(self._feed.url(self.cursor, self.xid), SILENCE_SECONDS)
         if stream.status in _CURSOR_LOST:
             return iter([b"event: error\n\n"])
         if stream.status != 200 or "text/event-stream" not in stream.headers.get("content-type", ""):
@@ -99,9 +162,3 @@ def _subject(data: bytes) -> str:
         return msgspec.json.decode(data, type=_Event).subject
     except msgspec.DecodeError:
         return ""
-
-
-def _changes(subjects: list[str], cursor: str) -> ChangedUnits:
-    xids = dict.fromkeys(map(unit_xid, subjects))
-    xids.pop("", None)
-    return ChangedUnits(xids=tuple(xids), cursor=cursor, count=len(subjects))

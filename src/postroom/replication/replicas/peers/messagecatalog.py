@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from postroom.catalog.service_client import problem_in
 from postroom.documents.dialects.messagecatalog_ids import catalog_segment, entity_id
@@ -14,6 +14,8 @@ from postroom.errors import ServiceRefused
 from postroom.outbound.policy import OutboundResponse
 from postroom.registry.changes.original_documents import Original
 from postroom.replication.replicas.apply_units import BatchResult
+from postroom.replication.replicas.peers.client import ReplicaClient
+from postroom.replication.replicas.peers.event_listener import CHANGES, ChangeFeed
 from postroom.replication.replicas.peers.messagecatalog_documents import (
     HEADER,
     VERSION,
@@ -22,7 +24,8 @@ from postroom.replication.replicas.peers.messagecatalog_documents import (
     state_of,
     states_of,
 )
-from postroom.replication.replicas.peers.peer import UNKNOWN, Overview
+from postroom.replication.replicas.peers.peer import UNKNOWN, ChangedUnits, Overview
+from postroom.replication.replicas.peers.state_file import StateFile
 from postroom.replication.replicas.peers.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.replica_unit import (
     FormerState,
@@ -41,13 +44,23 @@ from postroom.replication.replicas.replica_unit import (
 from postroom.replication.replicas.scope import LinkScope
 
 GROUPS = "/messagegroups/"
+_CATALOG = "/messagecatalog"
 MESSAGE = ResourceShape("message", hasdocument=False)
 SHAPES: Shapes = {"messagegroups": GroupShape("messagegroup", {"messages": MESSAGE})}
 _CREATED = (200, 201, 204)
 
 
 class MessageCatalogEndpoint(XRegistryTarget):
-    """The API below `…/messagecatalog`. Its own URL is the authority of what names none."""
+    """The API below `…/messagecatalog`. Its own URL is the authority of what names none.
+
+    Where a Postroom has it, the events of the catalog are at the change log; elsewhere it is compared again and again.
+    """
+
+    def __init__(self, client: ReplicaClient, state_file: StateFile) -> None:
+        super().__init__(client, state_file)
+        root = client.base.removesuffix(_CATALOG).removesuffix("/-")
+        self._feed = ChangeFeed(client, root + CHANGES, "messagecatalog", unit_of_path)
+        self._has_feed = True
 
     @property
     def home(self) -> str:
@@ -60,11 +73,29 @@ class MessageCatalogEndpoint(XRegistryTarget):
 
     def overview(self, scope: LinkScope, known: str = "") -> Overview | None:
         """Which groups it has."""
+        cursor = self._cursor(scope)  # before anything is read, for it may change meanwhile
         if scope.xid != "/":
             ids = [group_xid(scope.xid)] if scope.xid.startswith(GROUPS) else []
         else:
             ids = [GROUPS + one for one in self._names("/")]
-        return Overview(home=self.home, authority=self.home, groups=dict.fromkeys(ids, UNKNOWN))
+        groups = dict.fromkeys(ids, UNKNOWN)
+        return Overview(home=self.home, authority=self.home, groups=groups, cursor=cursor)
+
+    def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
+        """The definitions and groups whose events came after a cursor; None when it does not know."""
+        self._held = {}
+        return self._feed.changes(after, _logged(scope), wait) if after else None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._feed.stop()
+        super().close()
+
+    def _cursor(self, scope: LinkScope) -> str:
+        """The newest event, to go on from; empty when the catalog has no events that can be read."""
+        cursor = self._feed.last(_logged(scope)) if self._has_feed else ""
+        self._has_feed = bool(cursor)
+        return cursor
 
     def _read_group(self, xid: str) -> Iterator[Unit]:
         group = self._read_one(xid)
@@ -183,6 +214,21 @@ class MessageCatalogEndpoint(XRegistryTarget):
         if reply.status >= 500:
             raise ServiceRefused(f"{xid} answers {reply.status}: {problem_in(reply)}", place=self.name)
         return "" if reply.status in _CREATED else problem_in(reply)
+
+
+def unit_of_path(path: str) -> str:
+    """The unit that an event of a catalog is about, by the path in it; empty when it is no path of a catalog."""
+    match path.removeprefix("/").split("/"):
+        case ["messagecatalog", group]:
+            return GROUPS + entity_id(unquote(group))
+        case ["messagecatalog", group, "messagedefinitions", name, *_]:
+            return f"{GROUPS}{entity_id(unquote(group))}/messages/{entity_id(unquote(name))}"
+    return ""
+
+
+def _logged(scope: LinkScope) -> str:
+    """What events are asked of."""
+    return scope.xid if scope.xid.startswith(GROUPS) else GROUPS.rstrip("/")
 
 
 def _path(xid: str) -> str:

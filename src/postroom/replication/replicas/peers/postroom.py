@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -13,7 +12,7 @@ from postroom.errors import ServiceRefused
 from postroom.outbound.policy import OutboundResponse
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.peers.client import ReplicaClient
-from postroom.replication.replicas.peers.event_listener import EventListener, read_page
+from postroom.replication.replicas.peers.event_listener import ChangeFeed
 from postroom.replication.replicas.peers.peer import ChangedUnits, Overview
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import LinkScope
@@ -21,7 +20,6 @@ from postroom.replication.replicas.scope import LinkScope
 Result = TypeVar("Result")
 
 MOUNT = "/-/replication"
-_ASK_SECONDS = 1.0
 MOST_UNITS = 500
 """So many units are asked for at once; the other side may answer with fewer, and is asked for the rest."""
 
@@ -39,7 +37,7 @@ class PostroomEndpoint:
     def __init__(self, client: ReplicaClient) -> None:
         self._client = client
         self.name = client.name
-        self._listening: EventListener | None = None
+        self._feed = ChangeFeed(client)
 
     @property
     def requests(self) -> int:
@@ -75,23 +73,7 @@ class PostroomEndpoint:
 
     def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
         """The units that changed after a cursor."""
-        if not wait:
-            return read_page(self._client, after, scope.xid)
-        if self._listening is None or (self._listening.cursor, self._listening.xid) != (after, scope.xid):
-            self._stop_listening()
-            try:
-                self._listening = EventListener(self._client, after, scope.xid)
-            except ServiceRefused:  # it has enough listeners already, so it is asked again and again
-                time.sleep(min(wait, _ASK_SECONDS))
-                return read_page(self._client, after, scope.xid)
-        try:
-            found = self._listening.next()
-        except BaseException:
-            self._stop_listening()
-            raise
-        if found is None:
-            self._stop_listening()
-        return found
+        return self._feed.changes(after, scope.xid, wait)
 
     def state(self, link: str) -> bytes:
         """What was kept for a link."""
@@ -104,13 +86,8 @@ class PostroomEndpoint:
 
     def close(self) -> None:
         """Close the connections."""
-        self._stop_listening()
+        self._feed.stop()
         self._client.close()
-
-    def _stop_listening(self) -> None:
-        if self._listening is not None:
-            self._listening.close()
-            self._listening = None
 
     def _send(self, kind: type[Result], path: str, body: object) -> Result:
         return self._read(kind, self._client.ask("POST", MOUNT + path, json=body), path)
