@@ -56,6 +56,12 @@ def test_whoever_creates_a_group_is_reported_as_its_creator(store: SqliteStore, 
     ]
 
 
+def test_whoever_owns_the_place_of_a_new_group_is_not_reported(store: SqliteStore, noted: Noted) -> None:
+    with store.seen_by(msgspec.structs.replace(ANNA, own=Prefixes(["/messagegroups"]))).write() as tx:
+        import_document(tx, {"messagegroups": {"fleet": {}}, "schemagroups": {"fleet": {}}})
+    assert noted.told == [("created", "/schemagroups/fleet", "anna")]
+
+
 def test_a_group_that_nobody_in_particular_creates_has_no_creator(store: SqliteStore, noted: Noted) -> None:
     with store.write() as tx:
         import_document(tx, {"messagegroups": {"fleet": {}}})

@@ -177,14 +177,17 @@ class UnitOfWork:
         return changes
 
     def _report_groups(self, changes: Iterable[Change]) -> None:
-        """Tell of Groups that came and went. Who replicates is not their author."""
+        """Tell of Groups that went, and of those that came to somebody who does not own them anyway."""
         for change in changes:
             if change.xid.count("/") != 2:
                 continue
             if change.action == "deleted":
                 self.rules.group_deleted(self.tx, change.xid)
-            elif change.action == "created" and self.permissions.principal and not self.replicates:
+            elif change.action == "created" and self._gets_owner(change.xid):
                 self.rules.group_created(self.tx, change.xid, self.permissions.principal)
+
+    def _gets_owner(self, xid: str) -> bool:
+        return bool(self.permissions.principal) and not self.replicates and not self.permissions.own.covers(xid)
 
     def _remember(self, xid: str) -> None:
         if xid not in self._before:
