@@ -37,3 +37,82 @@ def test_a_store_that_somebody_writes_to_is_a_system_that_is_not_there(
     with open_store(url) as store, store.write():
         assert execute(["load", "demo/catalog", "--to", url]) == 3
     assert "writing for 0.2 seconds" in capsys.readouterr().err
+
+
+COLD = "/messagegroups/cellar/messages/cold"
+CELLAR = {
+    "name": "Cellar",
+    "description": "What is kept below the bakery.",
+    "labels": {"site": "north"},
+    "messagegroups": {
+        "cellar": {
+            "messages": {
+                "cold": {
+                    "envelope": "CloudEvents/1.0",
+                    "envelopemetadata": {"type": {"value": "cold"}},
+                    "schemaformat": "JsonSchema/draft-07",
+                    "schemauri": "#/schemagroups/cellar/schemas/cold",
+                    "datacontentype": "application/json",
+                }
+            }
+        }
+    },
+    "schemagroups": {"cellar": {"schemas": {"cold": {"format": "JsonSchema/draft-07", "schema": {"type": "number"}}}}},
+    "shelves": {"left": {}},
+}
+
+
+@pytest.fixture
+def cellar(tmp_path: Path) -> str:
+    path = tmp_path / "cellar.json"
+    path.write_text(json.dumps(CELLAR))
+    return str(path)
+
+
+@pytest.mark.audit("clients-10")
+def test_what_is_not_loaded_is_said_with_the_reason(
+    cellar: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["load", cellar, "--to", f"sqlite:///{tmp_path}/a.db"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("loaded 1 messagegroups, 1 messages, 1 schemagroups, 1 schemas from ")
+    assert captured.err.splitlines() == [
+        f"note: {COLD}/datacontentype: datacontentype is not read. Did you mean datacontenttype?",
+        f"4 members of {cellar} are not loaded:",
+        "  it describes the file; a registry takes it from a dump, which has modelsource (3)",
+        '    /name: "Cellar"',
+        '    /description: "What is kept below the bakery."',
+        '    /labels: {"site":"north"}',
+        "  without modelsource nobody knows what it is; a dump has it (1)",
+        '    /shelves: {"left":{}}',
+    ]
+
+
+@pytest.mark.audit("clients-10")
+def test_what_is_not_loaded_is_in_the_json_too(cellar: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["load", cellar, "--to", f"sqlite:///{tmp_path}/a.db", "--json"]) == 0
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert [loss["place"] for loss in report["losses"]] == ["/name", "/description", "/labels", "/shelves"]
+    assert [note["place"] for note in report["notes"]] == [f"{COLD}/datacontentype"]
+    assert captured.err == ""
+
+
+@pytest.mark.audit("clients-10")
+def test_a_message_keeps_its_schema_under_the_names_that_code_generators_write(
+    cellar: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, records = f"sqlite:///{tmp_path}/a.db", tmp_path / "records"
+    records.write_text('{"specversion":"1.0","id":"1","source":"/c","type":"cold","data":"warm"}')
+    assert execute(["load", cellar, "--to", store]) == 0
+    capsys.readouterr()
+    assert execute(["match", "--catalog", store, "--input", str(records)]) == 1
+    assert json.loads(capsys.readouterr().out)["outcome"] == "invalid"
+
+
+def test_all_of_a_dump_is_loaded(cellar: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, dump = f"sqlite:///{tmp_path}/a.db", f"sqlite:///{tmp_path}/b.db", str(tmp_path / "dump.json")
+    assert execute(["load", "demo/catalog", "--to", first]) == 0
+    assert execute(["dump", "--from", first, "-o", dump]) == 0
+    assert execute(["load", dump, "--to", second]) == 0
+    assert capsys.readouterr().err == ""

@@ -7,14 +7,12 @@ and their times are kept. A document loaded into an empty registry and dumped ag
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from postroom.catalog.service import read_service
-from postroom.catalog.sources import read_source
-from postroom.documents.catalog_files import read_catalog
+from postroom.catalog.sources import read_parsed
 from postroom.documents.dialects.convert import ParsedCatalog
 from postroom.documents.dialects.release_candidates import RC4
 from postroom.settings import Settings
@@ -40,9 +38,7 @@ def read_portable(source: str, settings: Settings) -> ParsedCatalog:
         return msgspec.structs.replace(parsed, tree=_portable_registry(parsed.tree))
     if scheme in STORE_SCHEMES:
         return ParsedCatalog(_portable_registry(_read_store(source)), RC4.name)
-    if scheme:
-        return ParsedCatalog(read_source(source, settings), RC4.name)
-    return read_catalog(Path(source), settings)
+    return read_parsed(source, settings)
 
 
 def _read_store(url: str) -> Tree:

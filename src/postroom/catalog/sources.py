@@ -9,6 +9,7 @@ from typing import Any
 from postroom.catalog.service import read_service
 from postroom.documents.catalog_files import read_catalog
 from postroom.documents.dialects.convert import ParsedCatalog
+from postroom.documents.dialects.release_candidates import RC4
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
@@ -20,18 +21,23 @@ log = logging.getLogger(__name__)
 
 def read_source(source: str, settings: Settings) -> Tree:
     """Read the catalog of a source as one document in the names of 1.0-rc4."""
+    return _noted(read_parsed(source, settings))
+
+
+def read_parsed(source: str, settings: Settings) -> ParsedCatalog:
+    """Read the catalog of a source as one document, with its dialect and notes of the reader."""
     scheme = scheme_of(source)
     if scheme in ("http", "https"):
-        return _noted(read_service(source, settings))
+        return read_service(source, settings)
     if scheme in STORE_SCHEMES:
-        return read_store(source)
+        return ParsedCatalog(read_store(source), RC4.name)
     if scheme:
         raise SourceUnknown(
             f"a catalog cannot be read from {scheme}://.",
             place=source,
             remedy="Give a file, a folder, http(s)://…, sqlite:///path.db or postgresql://host/database.",
         )
-    return read_files(Path(source), settings)
+    return read_catalog(Path(source), settings)
 
 
 def read_files(path: Path, settings: Settings) -> Tree:

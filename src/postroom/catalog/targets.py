@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from postroom.catalog.service import read_modelsource, replace_service, write_service
 from postroom.catalog.service_entities import collections_of
+from postroom.documents.dialects.dialect import Loss, ReadNote
 from postroom.documents.dialects.walk_tree import group_types
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
@@ -14,9 +14,10 @@ from postroom.urls import STORE_SCHEMES, scheme_of
 
 Tree = dict[str, Any]
 
-log = logging.getLogger(__name__)
-
 REGISTRY_ATTRIBUTES = ("name", "description", "documentation", "icon", "labels")
+_OF_SERVERS = frozenset(
+    ("specversion", "registryid", "self", "shortself", "xid", "epoch", "createdat", "modifiedat")
+) | {*("capabilities", "model", "modelsource", "$schema")}
 
 
 def write_target(document: Tree, target: str, settings: Settings) -> None:
@@ -26,8 +27,6 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
     several of them may be loaded into one registry.
     """
     groups = {group_type: document[group_type] for group_type in group_types(document) if group_type in document}
-    for group_type in sorted({name for name, count, _ in collections_of(document) if count} - groups.keys()):
-        log.warning("%s are not loaded: without its model nobody knows what they are. A dump has it.", group_type)
     is_dump = "modelsource" in document
     registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document} if is_dump else {}
     scheme = scheme_of(target)
@@ -41,6 +40,36 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
             place=target,
             remedy="Give http(s)://…, sqlite:///path.db or postgresql://host/database.",
         )
+
+
+def left_out(document: Tree) -> tuple[Loss, ...]:
+    """What a document says and loading it does not write: attributes of the file itself, groups of unknown types."""
+    collections = {name: count for name, count, _ in collections_of(document)}
+    known = {*_OF_SERVERS, *group_types(document), *(name + end for name in collections for end in ("url", "count"))}
+    if "modelsource" in document:
+        known |= {*REGISTRY_ATTRIBUTES}
+    found = {name: value for name, value in document.items() if name not in known}
+    found |= {name: None for name, count in collections.items() if count and name not in document}
+    return tuple(Loss((name,), value, _reason(name, value)) for name, value in found.items())
+
+
+def misspelt_members(document: Tree) -> tuple[ReadNote, ...]:
+    """Members that nobody reads and that look like one that is read: they are loaded, and mean nothing."""
+    from postroom.documents.lint.rules.document import member_misspelt
+    from postroom.documents.lint.subjects import LintedDocument
+
+    return tuple(
+        ReadNote(found.pointer, f"{found.sentence} {found.remedy}")
+        for found in member_misspelt(LintedDocument(document))
+    )
+
+
+def _reason(name: str, value: Any) -> str:
+    if name in REGISTRY_ATTRIBUTES:
+        return "it describes the file; a registry takes it from a dump, which has modelsource"
+    if isinstance(value, dict) or value is None:
+        return "without modelsource nobody knows what it is; a dump has it"
+    return "a registry has no such attribute"
 
 
 def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:

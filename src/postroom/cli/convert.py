@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from postroom.cli.command import key_option, postroom_command, settings_from
-from postroom.cli.document_output import check_dialect, document_text, form_of, report_losses, write_text
+from postroom.cli.document_output import check_dialect, document_text, form_of, report_losses, report_notes, write_text
 from postroom.cli.output import print_json, progress
 
 
@@ -48,11 +48,5 @@ def command(
         }
         print_json(report if output is not None else {**report, "document": made.document})
         return
-    for note in made.notes[:SHOWN_NOTES]:
-        click.echo(f"note: {note.place}: {note.sentence}", err=True)
-    if len(made.notes) > SHOWN_NOTES:
-        click.echo(f"note: and {len(made.notes) - SHOWN_NOTES:,} more (--json lists all)", err=True)
+    report_notes(made.notes)
     report_losses(made.losses, dialect)
-
-
-SHOWN_NOTES = 5

@@ -1,8 +1,7 @@
-"""Output of documents: JSON or YAML, to a file or to stdout, and the report of what a dialect cannot carry."""
+"""Output of documents: JSON or YAML, to a file or to stdout, and the report of what was read differently or is lost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,9 +11,10 @@ import msgspec
 from postroom.errors import BadFlag, FolderUnwritable
 
 if TYPE_CHECKING:
-    from postroom.documents.dialects.dialect import Loss
+    from postroom.documents.dialects.dialect import Loss, ReadNote
 
 SHOWN_PER_REASON = 3
+SHOWN_NOTES = 5
 
 
 def document_text(document: Any, form: str) -> str:
@@ -86,22 +86,38 @@ def check_dialect(name: str) -> None:
         raise BadFlag(f"this version does not write {name}.", place="--dialect", remedy=remedy)
 
 
+def report_notes(notes: tuple[ReadNote, ...]) -> None:
+    """On stderr, for people: what a reader understood differently from how it is written."""
+    for note in notes[:SHOWN_NOTES]:
+        click.echo(f"note: {note.place}: {note.sentence}", err=True)
+    if len(notes) > SHOWN_NOTES:
+        click.echo(f"note: and {len(notes) - SHOWN_NOTES:,} more (--json lists all)", err=True)
+
+
 def report_losses(lost: tuple[Loss, ...], dialect: str) -> None:
     """On stderr, for people: what the dialect cannot carry, by reason."""
-    for line in _report(lost, dialect):
-        click.echo(line, err=True)
+    _report(lost, f"{dialect} cannot carry {_members(lost)}:")
 
 
-def _report(lost: tuple[Loss, ...], dialect: str) -> Iterator[str]:
-    if not lost:
-        return
-    yield f"{dialect} cannot carry {len(lost):,} {'member' if len(lost) == 1 else 'members'}:"
+def report_not_loaded(lost: tuple[Loss, ...], source: str) -> None:
+    """On stderr, for people: what of a source is not loaded, by reason."""
+    _report(lost, f"{_members(lost)} of {source} {'is' if len(lost) == 1 else 'are'} not loaded:")
+
+
+def _report(lost: tuple[Loss, ...], headline: str) -> None:
+    """On stderr: a headline, and below it the reasons with examples; nothing where nothing is lost."""
+    if lost:
+        click.echo(headline, err=True)
     by_reason: dict[str, list[Loss]] = {}
     for loss in lost:
         by_reason.setdefault(loss.why, []).append(loss)
     for why, listed in sorted(by_reason.items()):
-        yield f"  {why} ({len(listed):,})"
+        click.echo(f"  {why} ({len(listed):,})", err=True)
         for loss in listed[:SHOWN_PER_REASON]:
-            yield f"    {loss.place}: {loss.what}"
+            click.echo(f"    {loss.place}: {loss.what}", err=True)
         if len(listed) > SHOWN_PER_REASON:
-            yield f"    and {len(listed) - SHOWN_PER_REASON:,} more (--json lists all)"
+            click.echo(f"    and {len(listed) - SHOWN_PER_REASON:,} more (--json lists all)", err=True)
+
+
+def _members(lost: tuple[Loss, ...]) -> str:
+    return f"{len(lost):,} {'member' if len(lost) == 1 else 'members'}"
