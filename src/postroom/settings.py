@@ -34,6 +34,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65535, description="Port of the service; 0 picks a free one.")] = 8080
     workers: Annotated[int, Meta(ge=1, le=64, description="Server processes.")] = 1
     model: Annotated[str, Meta(description="Model of a new registry: messaging, none, or a model file.")] = "messaging"
+    registry_id: Annotated[
+        str, Meta(description="Id of a new registry (`registryid`). Empty: one that nobody else has.")
+    ] = ""
     access: Annotated[
         Literal["off", "on"],
         Meta(

@@ -4,7 +4,10 @@ from pathlib import Path
 import pytest
 
 from postroom.catalog.open_store import open_store
+from postroom.catalog.sources import read_source
 from postroom.cli.main import execute
+from postroom.settings import Settings
+from tests.http.running_service import serving
 
 
 def test_into_a_store_and_out_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,6 +18,14 @@ def test_into_a_store_and_out_again(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out)["loaded"]["messages"] == 16
     assert execute(["match", "--catalog", store, "--input", "demo/sample.jsonl"]) == 1
     assert capsys.readouterr().out.count('"landed"') == 10
+
+
+@pytest.mark.audit("clients-12")
+def test_the_id_of_a_registry_that_load_makes_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTROOM_REGISTRY_ID", "harbour")
+    store = f"sqlite:///{tmp_path / 'catalog.db'}"
+    assert execute(["load", "demo/catalog", "--to", store]) == 0
+    assert read_source(store, Settings())["registryid"] == "harbour"
 
 
 def test_a_broken_source_leaves_the_target_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,3 +127,14 @@ def test_all_of_a_dump_is_loaded(cellar: str, tmp_path: Path, capsys: pytest.Cap
     assert execute(["dump", "--from", first, "-o", dump]) == 0
     assert execute(["load", dump, "--to", second]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.audit("clients-12")
+def test_a_catalog_that_is_too_large_for_a_service_is_told_the_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = tmp_path / "large.json"
+    large.write_text(json.dumps({"messagegroups": {"ovens": {"note": "x" * 1_100_000}}}))
+    with serving(f"sqlite:///{tmp_path}/registry.db", POSTROOM_MAX_BODY_MB="1") as (_, url):
+        assert execute(["load", str(large), "--to", url]) == 3
+    assert "larger than 1 MB. Send it in parts, or raise the setting max_body_mb" in capsys.readouterr().err

@@ -53,6 +53,16 @@ def test_without_a_database_it_uses_the_data_folder(tmp_path: Path) -> None:
     assert (tmp_path / "postroom" / "registry.db").exists()
 
 
+@pytest.mark.audit("clients-12")
+def test_the_id_of_a_new_registry_can_be_chosen(tmp_path: Path) -> None:
+    database = ("--db", f"sqlite:///{tmp_path}/registry.db")
+    with serving(*database, "--registry-id", "harbour") as (_, url):
+        assert httpx.get(url).json()["registryid"] == "harbour"
+    with serving(*database, POSTROOM_REGISTRY_ID="other") as (_, url):
+        assert httpx.get(url).json()["registryid"] == "harbour", "only a new one can be called so"
+    assert run(*database, "--registry-id", "a/b", "--db", f"sqlite:///{tmp_path}/new.db").returncode == 2
+
+
 def test_several_workers_share_the_registry(tmp_path: Path) -> None:
     with serving("--workers", "2", "--db", f"sqlite:///{tmp_path}/registry.db") as (_, url):
         for number in range(30):

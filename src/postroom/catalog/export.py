@@ -1,7 +1,7 @@
 """Export: a registry as one 1.0-rc4 document that can be loaded elsewhere, without what belongs to one server.
 
 URLs, counts, epochs and the registry's own id and times stay behind; everything that an author wrote, ids, Versions
-and their times are kept. A document loaded into an empty registry and dumped again is the same document.
+and their times are kept. A document loaded into an empty registry with the same model and dumped again is the same.
 """
 
 from __future__ import annotations

@@ -30,33 +30,38 @@ def open_store(
     rules: Rules | None = None,
     retention: Retention = FOREVER,
     write_wait_s: float = 10.0,
+    registry_id: str = "",
 ) -> Store:
     """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`, `postgresql://host/database`); an
     empty one gets the model.
 
     With `create=False` one that is not there is an error instead of a new registry; `fetch` gets what the model
     includes from elsewhere; `rules` are what the registry demands beyond its model; `retention` says which changes
-    are forgotten as new ones come; a write waits so many seconds for its turn.
+    are forgotten as new ones come; a write waits so many seconds for its turn; `registry_id` is for a new registry.
     """
     is_postgres = url.partition(":")[0] in POSTGRES
     opened = _open_postgres if is_postgres else _open_sqlite
     store = opened(url, create, rules or RULES, retention, write_wait_s)
     try:
-        _initialise(store, url, model if create else "", fetch)
+        _initialise(store, url, model if create else "", fetch, registry_id)
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _initialise(store: Store, url: str, model: str, fetch: Fetch) -> None:
+def _initialise(store: Store, url: str, model: str, fetch: Fetch, registry_id: str) -> None:
     with store.read() as tx:
-        if tx.entity("/") is not None:
-            return
+        found = tx.entity("/")
+    if found is not None:
+        if registry_id and found.id != registry_id:
+            words = "%s has the registry %s; only a new one could be called %s"
+            LOG.warning(words, masked(url), found.id, registry_id)
+        return
     if not model:
         raise FileMissing("there is no registry in this database.", place=masked(url))
     with store.write() as tx:
-        initialise(tx, model, fetch)
+        initialise(tx, model, fetch, registry_id)
 
 
 def _open_sqlite(url: str, create: bool, rules: Rules, retention: Retention, wait_s: float) -> Store:

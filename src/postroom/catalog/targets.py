@@ -96,7 +96,8 @@ def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, setting
             work.finish()
         import_document(transaction, groups)
 
-    with open_store(url, rules=rules_of(settings), write_wait_s=settings.write_wait_s) as store:
+    rules, registry_id = rules_of(settings), settings.registry_id
+    with open_store(url, rules=rules, write_wait_s=settings.write_wait_s, registry_id=registry_id) as store:
         write_checked(store, write)
 
 

@@ -16,7 +16,11 @@ from postroom.cli.output import progress
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
 @key_option
 def command(source: str, dialect: str, form: str, output: str | None) -> None:
-    """Dump a catalog as one document. Loaded into an empty registry it gives the same dump."""
+    """Dump a catalog as one document.
+
+    Loaded into an empty registry whose model is written the same way it gives the same dump; a registry keeps its own
+    model and gets only the group types that it lacks.
+    """
     from postroom.catalog.convert import dump
 
     check_dialect(dialect)

@@ -12,6 +12,7 @@ from postroom.cli.command import postroom_command, setting, settings_from
 @setting("host", "H")
 @setting("port", "N")
 @setting("model", "messaging|none|FILE")
+@setting("registry_id", "ID")
 @setting("workers", "N")
 @setting("allow_fetch", "HOST[:PORT]")
 @setting("access", "on|off")
@@ -29,6 +30,7 @@ def command(
     host: str | None,
     port: str | None,
     model: str | None,
+    registry_id: str | None,
     workers: str | None,
     allow_fetch: tuple[str, ...],
     access: str | None,
@@ -40,7 +42,8 @@ def command(
 ) -> None:
     """Serve the registry over HTTP until it is stopped (Ctrl-C or SIGTERM).
 
-    Without --db the registry lives in a file in your data folder. A new registry gets the model that --model names.
+    Without --db the registry lives in a file in your data folder. A new registry gets the model that --model names,
+    and the id that --registry-id gives.
     A client can set the capabilities so that no client may change them any more; --reset-capabilities is the way back.
     """
     from postroom.http.server.serve import serve
@@ -51,6 +54,7 @@ def command(
             host=host,
             port=port,
             model=model,
+            registry_id=registry_id,
             workers=workers,
             allow_fetch=allow_fetch,
             access=access,

@@ -86,6 +86,12 @@ class _Expansion:
         if url not in self._documents:
             if url.startswith("file:") and not base.startswith("file:"):
                 raise ModelRefused(f"{url} is a file of this machine.", place=pointer)
+            if ":" not in url:
+                raise ModelRefused(
+                    f"the include {url!r} is relative, and nobody knows to what: give its whole URL, "
+                    "send the model with its includes expanded, or start a registry with --model FILE.",
+                    place=pointer,
+                )
             try:
                 self._documents[url] = json.loads(self._fetch(url))
             except FetchRefused as error:

@@ -12,7 +12,7 @@ from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.shipped_models import expanded_source, model_source
 from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import checked_model, write_modelsource
-from postroom.registry.paths import EntityPath, resolve
+from postroom.registry.paths import EntityPath, check_id, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.inline import NOTHING
 from postroom.registry.read.render import ALONE, EXPORT, render
@@ -48,15 +48,16 @@ class Imported(msgspec.Struct, frozen=True):
     updated: dict[str, int]
 
 
-def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch) -> None:
-    """Give an empty store its root entity and its model; leave any other store as it is."""
+def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch, registry_id: str = "") -> None:
+    """Give an empty store its root entity, with an id of its own unless one is given, and its model; leave any other
+    store as it is."""
     if tx.entity("/") is not None:
         return
     expanded = expanded_source(model, fetch)
     checked_model(expanded)
     tx.put_modelsource(model_source(model), expanded)
     work = UnitOfWork(tx)
-    work.save(new_registry(f"postroom-{uuid.uuid4().hex[:12]}", work.now))
+    work.save(new_registry(check_id(registry_id or f"postroom-{uuid.uuid4().hex[:12]}", "/"), work.now))
     work.finish()
 
 
@@ -71,7 +72,8 @@ def update_registry(work: UnitOfWork, body: Any, patch: bool) -> None:
     if "modelsource" in body:
         before.require("modelsource")
         if not before.mutable("modelsource"):
-            raise RegistryProblem("action_not_supported", "/modelsource", action="An update")
+            reason = before.why_immutable("modelsource")
+            raise RegistryProblem("action_not_supported", "/modelsource", detail=reason, action="An update")
         write_modelsource(work, body["modelsource"] or {}, with_registry=False)
     write_registry(work, body, patch)
 

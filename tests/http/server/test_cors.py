@@ -71,6 +71,19 @@ def test_through_the_whole_stack(store: Store) -> None:
     assert "OPTIONS" in options.headers["allow"]
 
 
+@pytest.mark.audit("clients-12")
+def test_a_page_sees_the_headers_that_carry_attributes(store: Store) -> None:
+    asgi = AsgiClient(create_app(store, Settings(cors_origins=("*",))))
+    loaf = "/schemagroups/bakery/schemas/loaf"
+    given = {"xRegistry-format": "Text/1", "xRegistry-labels.oven": "3", "Content-Type": "text/plain"}
+    assert asgi.ask("PUT", loaf, b"loaf", given).status == 201
+    for _ in range(2):  # once rendered, once kept
+        reply = asgi.ask("GET", loaf, headers={"Origin": PAGE})
+        exposed = {name.lower() for name in reply.headers["access-control-expose-headers"].split(", ")}
+        assert {name for name in reply.headers if name.startswith("xregistry-")} <= exposed
+        assert {"xregistry-schemaid", "xregistry-labels.oven", "link", "etag", "content-location"} <= exposed
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/export", "/subscriptions", "/-/replication/links", "/changes?values", "/healthz"]
 )

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.http.requests import AsgiClient
 from tests.http.running_service import serving
 
 
@@ -59,12 +61,43 @@ def test_flags_that_are_not_spoken_are_refused(client: httpx.Client) -> None:
     assert client.get("/?unknown=1").status_code == 200
 
 
+@pytest.mark.audit("clients-12")
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/"),
+        ("PUT", "/messagegroups/ovens"),
+        ("DELETE", "/messagegroups/ovens"),
+        ("PUT", "/v0.5/definitiongroups/ovens"),
+        ("PUT", "/messagecatalog/ovens"),
+    ],
+)
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_write_to_a_registry_that_is_read_only_is_told_why_and_the_way_back(
+    asgi: AsgiClient, method: str, path: str, closed: bool
+) -> None:
+    available = {"entities": {"mutable": False}, "capabilities": {"mutable": not closed}, "model": {"mutable": False}}
+    assert asgi.ask("PATCH", "/capabilities", json.dumps({"available": available}).encode()).status == 200
+    refused = asgi.ask(method, path, b"{}")
+    assert (refused.status, refused.headers["allow"].count("GET")) == (405, 1)
+    assert refused.json["detail"] == (
+        "The capability available.entities.mutable is false: clients cannot change this at present; "
+        + (
+            "only a start with `postroom serve --reset-capabilities` sets it back."
+            if closed
+            else "PATCH /capabilities can set it back."
+        )
+    )
+
+
+@pytest.mark.audit("clients-12")
 def test_capabilities_that_clients_cannot_change_come_back_with_the_flag(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/registry.db"
     with serving(database) as (_, url):
         at_first = httpx.get(f"{url}/capabilities").json()
         assert httpx.put(f"{url}/capabilities", json={}).status_code == 200
-        assert httpx.put(f"{url}/capabilities", json=at_first).status_code == 405
+        refused = httpx.put(f"{url}/capabilities", json=at_first)
+        assert (refused.status_code, "serve --reset-capabilities" in refused.json()["detail"]) == (405, True)
     with serving(database) as (_, url):
         assert httpx.get(f"{url}/capabilities").json() != at_first, "nothing is reset without the flag"
     with serving(database, "--reset-capabilities") as (_, url):

@@ -49,8 +49,8 @@ def answer_catalog(request: Request, store: Store, settings: Settings) -> Respon
     kind, native, version = route(request.path)
     if kind == "catalog" and any(name == "openapi" for name, _ in request.query):
         return check_method(request, READS, CATALOG) or Response(json=openapi_document(request.base))
-    handlers = _allowed(HANDLERS[kind], store)
-    if options := check_method(request, {*handlers, "HEAD"}, CATALOG + request.path.rstrip("/")):
+    handlers, reason = _allowed(HANDLERS[kind], store)
+    if options := check_method(request, {*handlers, "HEAD"}, CATALOG + request.path.rstrip("/"), reason):
         return options
     handler = handlers["GET" if request.method in READS else request.method]
 
@@ -113,9 +113,10 @@ def _at_own_url(tx: Transaction, request: Request, url: str, settings: Settings)
     return versions.get_version(CatalogRequest(tx, request, settings, resolve(tx.model(), native), number))
 
 
-def _allowed(handlers: dict[str, Handler], store: Store) -> dict[str, Handler]:
-    """The methods that a path takes; where entities cannot be changed only those that read."""
+def _allowed(handlers: dict[str, Handler], store: Store) -> tuple[dict[str, Handler], str]:
+    """The methods that a path takes; where entities cannot be changed only those that read, and the reason."""
     with store.read() as tx:
         capabilities = read_capabilities(tx)
     capabilities.require("entities")
-    return handlers if capabilities.mutable("entities") else {"GET": handlers["GET"]}
+    reason = capabilities.why_immutable("entities")
+    return {"GET": handlers["GET"]} if reason else handlers, reason

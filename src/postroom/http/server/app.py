@@ -290,7 +290,7 @@ class Edge:
 
     def _always(self, request: Request, given: RawHeaders) -> RawHeaders:
         """The headers of every answer: who may share it, and for how long."""
-        shared = sharing_headers(request, self._origins)
+        shared = sharing_headers(request, self._origins, (name.decode("latin-1") for name, _ in given))
         sharing = [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
         has_control = any(name == b"cache-control" for name, _ in given)
         return sharing + [one for one in self._common if not (has_control and one[0] == b"cache-control")]

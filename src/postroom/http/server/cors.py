@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from postroom.http.server.request import Request
 from postroom.registry.problems import RegistryProblem
 
 ANY = "*"
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-EXPOSED = "Link, Location, Content-Location, Content-Disposition, ETag, Allow, xRegistry-xregcorrelationid"
+EXPOSED = ("Link", "Location", "Content-Location", "Content-Disposition", "ETag", "Allow")
+_OWN = ("xregistry-", "postroom-")
 
 
 def refuse_foreign_writes(request: Request, origins: Collection[str]) -> None:
@@ -21,8 +22,8 @@ def refuse_foreign_writes(request: Request, origins: Collection[str]) -> None:
     raise RegistryProblem("bad_request", request.path, error_detail=detail, status=403)
 
 
-def sharing_headers(request: Request, origins: Collection[str]) -> dict[str, str]:
-    """The headers that let a page of another origin see the answer."""
+def sharing_headers(request: Request, origins: Collection[str], names: Iterable[str] = ()) -> dict[str, str]:
+    """The headers that let a page of another origin see the answer, whose headers have these names."""
     origin = request.header("origin")
     method = request.header("access-control-request-method") or request.method
     if origin is None:
@@ -34,7 +35,8 @@ def sharing_headers(request: Request, origins: Collection[str]) -> dict[str, str
     else:
         return {"Vary": "Origin"}
     if request.header("access-control-request-method") is None:
-        return {**allowed, "Access-Control-Expose-Headers": EXPOSED}
+        own = [name for name in names if name.lower().startswith(_OWN)]
+        return {**allowed, "Access-Control-Expose-Headers": ", ".join((*EXPOSED, *own))}
     wanted = request.header("access-control-request-headers") or ""
     safe = ", ".join(name for part in wanted.split(",") if _is_token(name := part.strip()))
     return {**allowed, **({"Access-Control-Allow-Headers": safe} if safe else {}), "Access-Control-Max-Age": "600"}

@@ -41,7 +41,8 @@ async def read_body(scope: Scope, receive: Receive, settings: Settings) -> bytes
         body = await asyncio.to_thread(_unzipped, body, limit, path)
     if body is None:
         detail = f"the body is larger than {settings.max_body_mb} MB"
-        raise RegistryProblem("bad_request", path, error_detail=detail, status=413)
+        remedy = "Send it in parts, or raise the setting max_body_mb of the service."
+        raise RegistryProblem("bad_request", path, detail=remedy, error_detail=detail, status=413)
     return body
 
 

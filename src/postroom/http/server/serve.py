@@ -41,7 +41,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     settings = msgspec.structs.replace(settings, db=settings.db or default_database(), key=NO_KEY)
     with _listen(settings.host, settings.port) as listening:
         fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
-        with open_store(settings.db, settings.model, fetch=fetch) as store:
+        with open_store(settings.db, settings.model, fetch=fetch, registry_id=settings.registry_id) as store:
             if resets_capabilities:
                 with store.write() as transaction:
                     reset_capabilities(transaction)

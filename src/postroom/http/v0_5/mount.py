@@ -59,7 +59,9 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
         path = resolve_path(tx.model(), request.path)
         capabilities = read_capabilities(tx)
         capabilities.require("entities")
-        if options := check_method(request, _methods(request, path, capabilities)):
+        if options := check_method(
+            request, _methods(request, path, capabilities), reason=capabilities.why_immutable("entities")
+        ):
             return options
         if request.method in READS:
             return ReadHandler(tx, request, settings).answer(path)

@@ -147,7 +147,7 @@ def _includes(request: Request, name: str | None, store: Store, settings: Settin
         return refuse_fetch
     if settings.allow_fetch:  # nothing is fetched for a write that is not allowed
         with store.read() as tx:
-            check_method(request, _target(tx, request, name, read_capabilities(tx))[1])
+            _check_method(tx, request, name, read_capabilities(tx))
     return configuration.fetch_includes(request, settings)
 
 
@@ -167,8 +167,8 @@ def _registry(
     if may_need_translation(request):
         native, release = translate_request(request, tx, capabilities, settings)
         native = msgspec.structs.replace(native, keeps_json=True)
-    path, allowed = _target(tx, native, name, capabilities)
-    if options := check_method(native, allowed):
+    path, options = _check_method(tx, native, name, capabilities)
+    if options is not None:
         made = options
     elif path is not None:
         made = entities.answer_entities(tx, native, path, capabilities, settings, fetch)
@@ -180,14 +180,18 @@ def _registry(
     return made if release is None else translate_response(release, made, request, tx)
 
 
-def _target(
+def _check_method(
     tx: Transaction, request: Request, name: str | None, capabilities: Capabilities
-) -> tuple[EntityPath | None, tuple[str, ...]]:
-    """The entity or collection that a request is for, None for configuration; and the methods that it has."""
+) -> tuple[EntityPath | None, Response | None]:
+    """The entity or collection that a request is for, None for configuration; and the response to OPTIONS."""
     path = resolve(tx.model(), request.path) if name is None else None
     allowed = entities.METHODS[path.kind] if path else configuration.METHODS[name or ""]
-    capabilities.require(name or "entities")
-    return path, allowed if capabilities.mutable(name or "entities") else ("GET",)
+    kind = name or "entities"
+    capabilities.require(kind)
+    if capabilities.mutable(kind):
+        return path, check_method(request, allowed)
+    reason = capabilities.why_immutable(kind) if request.method in allowed else ""
+    return path, check_method(request, ("GET",), reason=reason)
 
 
 def _fixed_name(path: str, store: Store) -> str | None:

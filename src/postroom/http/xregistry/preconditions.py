@@ -53,12 +53,14 @@ def _refuse(request: Request, detail: str) -> None:
     raise RegistryProblem("bad_request", request.path, error_detail=detail, status=FAILED)
 
 
-def check_method(request: Request, allowed: Iterable[str], subject: str = "") -> Response | None:
-    """Refuse a method that is not allowed; the response to OPTIONS, None for any other method."""
+def check_method(request: Request, allowed: Iterable[str], subject: str = "", reason: str = "") -> Response | None:
+    """Refuse a method that is not allowed, with the reason; the response to OPTIONS, None for any other method."""
     methods = ", ".join(sorted({*allowed, "OPTIONS"}))
     if request.method == "OPTIONS":
         return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
     if request.method not in allowed:
         headers = {"allow": methods}
-        raise RegistryProblem("action_not_supported", subject or request.path, action=request.method, headers=headers)
+        raise RegistryProblem(
+            "action_not_supported", subject or request.path, detail=reason, action=request.method, headers=headers
+        )
     return None

@@ -42,6 +42,17 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         """Whether clients can change a kind of data."""
         return kind in self.available and self.available[kind].mutable
 
+    def why_immutable(self, kind: str) -> str:
+        """Why clients cannot change a kind of data, and how they can again; empty where they can."""
+        if self.mutable(kind):
+            return ""
+        way_back = (
+            "PATCH /capabilities can set it back"
+            if self.mutable("capabilities") and kind != "capabilities"
+            else "only a start with `postroom serve --reset-capabilities` sets it back"
+        )
+        return f"The capability available.{kind}.mutable is false: clients cannot change this at present; {way_back}."
+
     def require(self, kind: str) -> None:
         """Refuse access to data that is not available (CAP-007)."""
         if kind not in self.available:
