@@ -45,6 +45,13 @@ def read_modelsource(url: str, settings: Settings) -> Tree:
         return _object(client.get("/modelsource"), client)
 
 
+def read_model(url: str, settings: Settings) -> Tree:
+    """The model of a service as it is read; empty where the service does not show it."""
+    with open_client(url, settings) as client:
+        reply = client.ask("GET", "/model")
+        return _object(client.json(reply, "/model"), client) if reply.is_success else {}
+
+
 def replace_service(url: str, changes: Tree, settings: Settings) -> None:
     """Change the registry's own attributes, its model and its groups in one request, all of it or nothing.
 

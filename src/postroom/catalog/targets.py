@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.catalog.service import read_modelsource, replace_service, write_service
+from postroom.catalog.service import read_model, read_modelsource, replace_service, write_service
 from postroom.catalog.service_entities import collections_of
 from postroom.documents.dialects.dialect import Loss, ReadNote
-from postroom.documents.dialects.walk_tree import group_types
+from postroom.documents.dialects.name_tables import BASE_NAMES
+from postroom.documents.dialects.walk_tree import group_types, map_objects, rename_members
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
@@ -73,11 +74,50 @@ def _reason(name: str, value: Any) -> str:
 
 
 def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
+    groups = _for_others(groups, url, settings)
     model = _widened_model(read_modelsource(url, settings), document, groups) if "modelsource" in document else None
     if registry or model:
         replace_service(url, {**registry, **({"modelsource": model} if model else {}), **groups}, settings)
     else:
         write_service(url, groups, settings)
+
+
+def _for_others(groups: Tree, url: str, settings: Settings) -> Tree:
+    """Groups of messages as registries take them that follow a published model to the letter.
+
+    Such a registry knows nothing of a group's envelope and protocol in a message, which the text demands there too, and
+    its messages may have another name for their base (C-01).
+    """
+    if not groups.get("messagegroups"):
+        return groups
+    base_name = _base_name(read_model(url, settings))
+
+    def change(group: Tree, _: str) -> Tree:
+        inherited = {name: group[name] for name in ("envelope", "protocol") if isinstance(group.get(name), str)}
+        messages = map_objects(group.get("messages"), "", lambda one, _: _complete(one, inherited, base_name))
+        return {**group, "messages": messages} if messages is not None else group
+
+    return {**groups, "messagegroups": map_objects(groups["messagegroups"], "", change)}
+
+
+def _complete(message: Tree, inherited: Tree, base_name: str) -> Tree:
+    meta = message.get("meta")
+    if isinstance(meta, dict) and "xref" in meta:
+        return message
+    made = rename_members(message, {name: base_name for name in BASE_NAMES if name != base_name})
+    made |= {name: value for name, value in inherited.items() if name not in made}
+    if "versions" in made:
+        made["versions"] = map_objects(made["versions"], "", lambda one, _: _complete(one, inherited, base_name))
+    return made
+
+
+def _base_name(model: Tree) -> str:
+    """What the messages of a model call their base."""
+    known = model
+    for step in ("groups", "messagegroups", "resources", "messages", "attributes"):
+        found = known.get(step)
+        known = found if isinstance(found, dict) else {}
+    return next((name for name in BASE_NAMES if name in known), BASE_NAMES[0])
 
 
 def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:

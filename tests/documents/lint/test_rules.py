@@ -85,6 +85,11 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("group_selector_empty", spoilt({"messagegroups": {"fleet": {"protocol": ""}}}), f"{GROUP}/protocol"),
     ("protocol_none", with_options("None", {}), f"{MOVED}/protocol"),
     ("protocol_version_missing", with_message({"protocol": "MQTT"}), f"{MOVED}/protocol"),
+    (
+        "selector_inherited",
+        spoilt({"messagegroups": {"fleet": {"envelope": "CloudEvents/1.0", "messages": {"quiet": {}}}}}),
+        f"{GROUP}/messages/quiet",
+    ),
     ("group_mismatch", spoilt({"messagegroups": {"fleet": {"protocol": "NATS"}}}), f"{MOVED}/protocol"),
     (
         "group_mismatch",

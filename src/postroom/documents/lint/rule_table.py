@@ -69,6 +69,7 @@ RULES: tuple[LintRule, ...] = (
     _rule("protocol_none", "warning", "MSG-005", "message", messages.protocol_none),
     _rule("protocol_version_missing", "warning", "MSG-006", "message", messages.protocol_version_missing),
     _rule("group_mismatch", "error", "MSG-008 MSG-009 EP-008 EP-011", "message", messages.group_mismatch),
+    _rule("selector_inherited", "info", "MSG-008 MSG-009", "message", messages.selector_inherited),
     _rule("metadata_missing", "error", "MSG-022 MSG-025", "message", messages.metadata_missing),
     _rule("envelope_missing", "warning", "MSG-022", "message", messages.envelope_missing),
     _rule("attributes_in_options", "warning", "MSG-023 MSG-024", "message", messages.attributes_in_options),

@@ -93,6 +93,15 @@ def group_mismatch(message: LintedMessage) -> Iterator[Diagnostic]:
             yield Diagnostic(message.at(name), sentence, "Make both the same, or leave the group's out.")
 
 
+def selector_inherited(message: LintedMessage) -> Iterator[Diagnostic]:
+    """A message says itself which envelope and protocol its group has: it may be borrowed by other groups."""
+    for name in SELECTORS:
+        wanted = text(message.entry.owner, name)
+        if message.entry.owner_type == "messagegroups" and canonical_protocol(wanted) and name not in message.own:
+            sentence = f"{name} is {wanted} by the group; registries that do not inherit it refuse {METADATA[name]}."
+            yield Diagnostic(message.at(), sentence, f"Write {name}: {wanted} here too.")
+
+
 def metadata_missing(message: LintedMessage) -> Iterator[Diagnostic]:
     """A message with an envelope has envelopemetadata, one with a protocol has protocoloptions."""
     for selector, member in METADATA.items():
