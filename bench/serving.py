@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Ratio, ratio
+from postroom.access.grants import parse_grant
+from postroom.access.keys import create_key
+from postroom.catalog.open_store import open_store
 from postroom.catalog.sources import read_source
 from postroom.catalog.targets import write_target
 from postroom.settings import Settings
@@ -48,6 +51,17 @@ def measure() -> Iterator[Ratio]:
             yield ratio(
                 "GET a message / a bare ASGI answer", lambda: _cost(*registry), lambda: _cost(*yardstick), None, 7
             )
+            with open_store(url) as store, store.write() as tx:
+                _, key = create_key(tx, "bench", [parse_grant("key:bench", "read", "/messagegroups/shop.*")])
+            line = f"Authorization: Bearer {key}\r\n"
+            with server([*ours, "--access", "on"]) as guarded:
+                yield ratio(
+                    "GET a message with a key / with access off",
+                    lambda: _cost(*guarded, line),
+                    lambda: _cost(*registry),
+                    1 / 0.85,
+                    7,
+                )
 
 
 @contextlib.contextmanager
@@ -62,9 +76,9 @@ def server(command: list[str]) -> Iterator[tuple[int, int]]:
         process.wait()
 
 
-def _cost(process: int, port: int) -> float:
+def _cost(process: int, port: int, line: str = "") -> float:
     began = _cpu(process)
-    _ask(port)
+    _ask(port, line)
     return _cpu(process) - began
 
 
@@ -73,9 +87,9 @@ def _cpu(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / CLOCK
 
 
-def _ask(port: int) -> None:
+def _ask(port: int, line: str) -> None:
     """All requests, over a few connections that stay open, the next one as soon as an answer is complete."""
-    request = f"GET {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n\r\n".encode()
+    request = f"GET {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n{line}\r\n".encode()
     left, selector = REQUESTS, selectors.DefaultSelector()
     with contextlib.ExitStack() as stack:
         for _ in range(CONNECTIONS):

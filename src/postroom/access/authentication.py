@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import logging
+import math
 import threading
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -52,6 +55,14 @@ class Admission(msgspec.Struct, frozen=True):
     """Equal for all who get the same answers."""
 
 
+class KnownKey(msgspec.Struct, frozen=True):
+    """A key that was good, which it is until it expires, or anything about keys and grants changes."""
+
+    id: str
+    until: float
+    admission: Admission
+
+
 class AccessState(msgspec.Struct, frozen=True):
     """Grants and keys as they were read together."""
 
@@ -60,6 +71,8 @@ class AccessState(msgspec.Struct, frozen=True):
     keys: dict[str, ApiKey]
     admissions: dict[tuple[str, ...], Admission]
     """Those who were admitted since then, by their subjects."""
+    known: dict[bytes, KnownKey]
+    """Keys that were found to be good since then, by the digest of what was sent."""
 
 
 class Authenticator:
@@ -72,7 +85,7 @@ class Authenticator:
         self._version = -1
         self._visibilities: dict[tuple[object, ...], int] = {}
         self._numbers = itertools.count(1)
-        self._uses: dict[str, datetime] = {}
+        self._uses: dict[str, float] = {}
         self._state = self._read()
         self.tokens: TokenVerifier | None = None
         if settings.oidc_issuer:
@@ -85,9 +98,9 @@ class Authenticator:
         """The grants in force."""
         return self.state().grants
 
-    def state(self) -> AccessState:
+    def state(self, version: int | None = None) -> AccessState:
         """The present grants and keys; as long as nothing is committed this costs a comparison."""
-        version = self._store.version()
+        version = self._store.version() if version is None else version
         if version != self._version or (self._file is not None and self._file.changed()):
             with self._reading:
                 self._state = self._read(self._state)
@@ -98,23 +111,47 @@ class Authenticator:
         """Somebody without credentials."""
         return self._admit(ANONYMOUS, ())
 
-    def key(self, key_id: str, secret: str) -> Admission:
-        """Whoever holds a key."""
-        found, now = self.state().keys.get(key_id), datetime.now(UTC)
+    def known(self, sent: bytes, version: int) -> Admission | None:
+        """Whoever sent a key before, in the same words; None when that has to be looked at."""
+        found = self.state(version).known.get(hashlib.sha256(sent).digest())
+        if found is None or (now := time.time()) >= found.until:
+            return None
+        self._uses[found.id] = now
+        return found.admission
+
+    def key(self, key_id: str, secret: str, sent: bytes) -> Admission:
+        """Whoever holds a key, which was sent in these words."""
+        state, now = self.state(), datetime.now(UTC)
+        found = state.keys.get(key_id)
         subject = f"key:{key_id}"
         if found is None or not found.fits(secret):
             raise SignInFailed("this key is not known here", subject)
         status = found.status(now)
         if status != "active":
             raise SignInFailed(f"this key is {status}", subject)
-        self._uses[key_id] = now
-        return self._admit(subject, (AUTHENTICATED,))
+        self._uses[key_id] = now.timestamp()
+        admission = self._admit(subject, (AUTHENTICATED,))
+        if len(state.known) < MOST_REMEMBERED:
+            until = found.expires.timestamp() if found.expires is not None else math.inf
+            state.known[hashlib.sha256(sent).digest()] = KnownKey(key_id, until, admission)
+        return admission
 
     def user(self, name: str, claims: Iterable[str] = ()) -> Admission:
         """Somebody whom a trusted proxy or an OpenID provider has authenticated."""
         if not name or len(name) > LONGEST_NAME or not name.isprintable():
             raise SignInFailed("the name of the user is empty, too long, or not printable")
         return self._admit(f"user:{name}", (AUTHENTICATED, *sorted({f"claim:{value}" for value in claims})))
+
+    def permissions_of(self, principal: str) -> Permissions | None:
+        """What a principal may do now who is not here to ask; None when there is no such principal.
+
+        Of a user only what is granted by name, or to everybody, is known: claims come with a token.
+        """
+        kind, _, name = principal.partition(":")
+        key = self.state().keys.get(name) if kind == "key" else None
+        if kind == "user" or (key is not None and key.status(datetime.now(UTC)) == "active"):
+            return self._admit(principal, (AUTHENTICATED,)).permissions
+        return None
 
     def token(self, token: str, *, waits: bool) -> Admission:
         """Whoever a token of the OpenID provider speaks for; unless it may take a while, only if it is known."""
@@ -132,7 +169,7 @@ class Authenticator:
             return
         try:
             with self._store.write() as tx:
-                note_uses(tx, uses)
+                note_uses(tx, {key: datetime.fromtimestamp(moment, UTC) for key, moment in uses.items()})
         except RegistryProblem as problem:  # the store is busy or full: later
             LOG.warning("when keys were used last cannot be kept: %s", problem)
             self._uses = {**uses, **self._uses}
@@ -161,4 +198,4 @@ class Authenticator:
             if before is not None and self._file is None and revision == before.revision:
                 return before
             grants = self._file.grants if self._file is not None else read_grants(tx)
-            return AccessState(revision, GrantTable(grants), read_keys(tx), {})
+            return AccessState(revision, GrantTable(grants), read_keys(tx), {}, {})

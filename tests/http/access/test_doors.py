@@ -247,3 +247,15 @@ def test_a_broken_file_of_grants_refuses_the_start(store: Store, tmp_path: Path)
     (tmp_path / "access.yaml").write_text("grants: [")
     with pytest.raises(AccessRefused, match="not YAML"):
         create_app(store, Settings(access="on", access_file=str(tmp_path / "access.yaml")))
+
+
+def test_a_browser_that_asks_before_it_asks_needs_no_credentials(guarded: Start) -> None:
+    service = guarded(cors_origins=("https://catalog.example.com",))
+    asks = {"Origin": "https://catalog.example.com", "Access-Control-Request-Method": "PUT"}
+    wanted = {**asks, "Access-Control-Request-Headers": "authorization"}
+    reply = service.ask("OPTIONS", "/messagegroups/fleet", headers=wanted)
+    assert reply.status == 200
+    assert reply.headers["access-control-allow-origin"] == "https://catalog.example.com"
+    assert reply.headers["access-control-allow-headers"] == "authorization"
+    assert service.ask("OPTIONS", "/messagegroups/fleet").status == 401
+    assert service.ask("OPTIONS", "/messagegroups/fleet", b"x", {**asks, "Content-Length": "1"}).status == 401

@@ -47,14 +47,21 @@ class Doors:
         self._actor_header = settings.actor_header.lower().encode("latin-1", "replace")
         self._failures = SignInLimit(settings.sign_in_failures)
         self._requests = RateLimit(settings.requests_per_minute)
+        self._is_plain = not settings.actor_header and not settings.requests_per_minute
+        """Whether nothing but the credentials themselves counts, so that those that are known need no more."""
 
-    def admit(self, scope: Scope, headers: Headers, *, waits: bool) -> Admission:
+    def admit(self, scope: Scope, headers: Headers, version: int, *, waits: bool) -> Admission:
         """Whoever sent a request; RegistryProblem (401, 429) when that is not good enough.
 
-        Unless it may take a while, MustVerify for credentials that have to be looked at in a thread.
+        `version` is the store's. Unless it may take a while, MustVerify for credentials that have to be looked at in a
+        thread.
         """
+        if self._is_plain and b"authorization" in headers and len(headers) == len(scope["headers"]):
+            known = self.authenticator.known(headers[b"authorization"], version)
+            if known is not None:
+                return known
         address = self._base_urls.client_address(scope, headers)
-        if scope.get("raw_path") in OPEN_PATHS:
+        if scope.get("raw_path") in OPEN_PATHS or _is_preflight(scope, headers):
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
         self._limit_requests(admission, address)
@@ -98,7 +105,7 @@ class Doors:
         if found is None:
             raise SignInFailed("the Authorization header holds no key of this service")
         self._limit_failures(address, f"key:{found[0]}")
-        return self.authenticator.key(*found)
+        return self.authenticator.key(*found, given)
 
     def _limit_failures(self, address: str, subject: str) -> None:
         wait = self._failures.wait(address, subject) if address else 0
@@ -117,6 +124,13 @@ class Doors:
             self._limit_failures(address, failed.subject)
             self._failures.fail(address, failed.subject)
         raise _unauthorized(failed.sentence, 'Bearer realm="postroom", error="invalid_token", Basic realm="postroom"')
+
+
+def _is_preflight(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser asks if a page may ask: it sends no credentials with that (Fetch standard, CORS-preflight)."""
+    has_body = b"content-length" in headers or b"transfer-encoding" in headers
+    is_asked = b"origin" in headers and b"access-control-request-method" in headers
+    return scope["method"] == "OPTIONS" and is_asked and not has_body
 
 
 def _basic(value: str) -> str:

@@ -93,6 +93,7 @@ ROUTES: tuple[Route, ...] = (
         path="/-/lint", methods=("GET",), need="read", on="the entity", otherwise=404, example=f"/-/lint?xid={_GROUP}"
     ),
     Route(path="/subscriptions", methods=("GET",), need="credentials", on="shows one's own"),
+    Route(path="/-/replication/links", methods=("GET",), need="admin", on="`/`"),
     Route(path="/-/session", methods=("GET",), need="credentials"),
     Route(path="/-/grants", methods=("GET",), need="credentials", on="shows those that one has or may manage"),
     Route(

@@ -27,6 +27,7 @@ from postroom.http.services.match_and_make import NDJSON, MakeOrder
 from postroom.http.xregistry.dispatch import answer, finish, next_piece, refuse
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Access, Capabilities
+from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.page import Cursor
 from postroom.replication.replicas.link_runner import LinkRunner
@@ -51,7 +52,7 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
 
     @contextmanager
     def running() -> Iterator[None]:
-        dispatcher = EventDispatcher(store, settings)
+        dispatcher = EventDispatcher(store, settings, permissions_of=edge.permissions_of)
         dispatcher.start()
         links = LinkRunner(store, settings)
         links.start()
@@ -70,9 +71,7 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
         elif scope["type"] != "http":
             await send({"type": "websocket.close"})
         else:
-            admission = edge.admit(scope) or await edge.examine(scope)
-            if not await edge.answer_kept(scope, send, admission):
-                await edge(scope, receive, send, admission)
+            await edge.serve(scope, receive, send)
 
     return front
 
@@ -108,40 +107,47 @@ class Edge:
         if self._upkeep is not None:
             self._upkeep.stop()
 
-    def admit(self, scope: Scope) -> Admission | RegistryProblem | None:
-        """Whoever sent a request, or why they are not let in; None when it takes a while to find out."""
-        if self._doors is None:
-            return OPEN
+    def permissions_of(self, principal: str) -> Permissions | None:
+        """What a principal may do now, for what is done in their name."""
+        return UNRESTRICTED if self._doors is None else self._doors.authenticator.permissions_of(principal)
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request: find out who asks, then give what is kept for them, or make an answer."""
+        headers, version = _first_headers(scope), self._store.version()
+        admission = OPEN if self._doors is None else await self.admit(self._doors, scope, headers, version)
+        if not await self.answer_kept(scope, headers, version, admission, send):
+            await self(scope, receive, send, admission)
+
+    async def admit(
+        self, doors: Doors, scope: Scope, headers: dict[bytes, bytes], version: int
+    ) -> Admission | RegistryProblem:
+        """Whoever sent a request, or why they are not let in; what takes a while to find out is done in a thread."""
         try:
-            return self._doors.admit(scope, _first_headers(scope), waits=False)
-        except MustVerify:
-            return None
+            try:
+                return doors.admit(scope, headers, version, waits=False)
+            except MustVerify:
+                return await self._pools.sign_ins.run(lambda: doors.admit(scope, headers, version, waits=True), "/")
         except RegistryProblem as problem:
             return problem
 
-    async def examine(self, scope: Scope) -> Admission | RegistryProblem:
-        """Whoever sent a request, found out in a thread."""
-        doors = self._doors
-        if doors is None:
-            return OPEN
-        headers = _first_headers(scope)
-        try:
-            return await self._pools.sign_ins.run(lambda: doors.admit(scope, headers, waits=True), "/")
-        except RegistryProblem as problem:
-            return problem
-
-    async def answer_kept(self, scope: Scope, send: Send, admission: Admission | RegistryProblem) -> bool:
+    async def answer_kept(
+        self,
+        scope: Scope,
+        headers: dict[bytes, bytes],
+        version: int,
+        admission: Admission | RegistryProblem,
+        send: Send,
+    ) -> bool:
         """Answer a GET whose answer is kept from the present state; False when there is none."""
         if scope["method"] != "GET" or not self._cache or isinstance(admission, RegistryProblem):
             return False
-        headers = _first_headers(scope)
         if STREAM_TYPE in headers.get(b"accept", b""):
             return False
         try:
             base = self._base_urls.base(scope, headers)
         except RegistryProblem:
             return False
-        kept = self._cache.get(_key(base, scope, headers, admission), self._store.version())
+        kept = self._cache.get(_key(base, scope, headers, admission), version)
         if kept is None:
             return False
         if b"if-none-match" in headers or b"origin" in headers:
