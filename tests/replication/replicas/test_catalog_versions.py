@@ -214,6 +214,34 @@ def test_an_edit_of_a_copy_leaves_no_version_when_it_is_undone(catalogs: Catalog
 
 
 @pytest.mark.audit("services-C1")
+def test_a_change_of_the_definition_alone_is_no_version(catalogs: Catalogs) -> None:
+    post(catalogs.source, "hall 1", "hall 2")
+    pull(*catalogs.ends("from a service"))
+    httpx.patch(f"{catalogs.source}{HEATED}/meta", json={"deprecated": {}}).raise_for_status()
+    assert pull(*catalogs.ends("from a service")).outcome.taken == [HEATED]
+    assert catalogs.here.show(f"{HEATED}/meta")["deprecated"] == {}
+    assert catalogs.shown(catalogs.target) == catalogs.shown(catalogs.source)
+    assert verify(*catalogs.ends("from a service")) == []
+
+
+@pytest.mark.audit("services-C1")
+def test_a_definition_that_stood_for_another_has_its_own_versions_again(catalogs: Catalogs) -> None:
+    post(catalogs.source, "hall 1", "hall 2")
+    cold = "/messagegroups/ovens/messages/cold"
+    at = AT.replace("heated", "cold")
+    catalogs.there.put(cold, {"meta": {"xref": HEATED}})
+    pull(*catalogs.ends("from a service"))
+    assert [one[:3] for one in catalogs.shown(catalogs.target, at)] == [
+        one[:3] for one in catalogs.shown(catalogs.source, at)
+    ]
+    catalogs.there.delete(cold)
+    post(catalogs.source, "cellar 1", "cellar 2", "cellar 3", at=at)
+    pull(*catalogs.ends("from a service"))
+    assert catalogs.shown(catalogs.target, at) == catalogs.shown(catalogs.source, at)
+    assert verify(*catalogs.ends("from a service")) == []
+
+
+@pytest.mark.audit("services-C1")
 def test_every_version_goes_through_a_hub(catalogs: Catalogs, tmp_path: Path) -> None:
     far = Kitchen(tmp_path, "far")
     with served(far) as url:
@@ -321,3 +349,19 @@ def test_a_definition_in_a_format_of_its_own_does_not_stop_the_others(catalogs: 
     for at in (*places, AT):
         assert catalogs.shown(catalogs.target, at) == catalogs.shown(catalogs.source, at)
     assert verify(*catalogs.ends(way)) == []
+
+
+@pytest.mark.audit("services-C1")
+def test_a_definition_with_more_than_the_target_reads_does_not_stop_the_others(
+    catalogs: Catalogs, tmp_path: Path
+) -> None:
+    for number in range(4):
+        post(catalogs.source, "long " * 80_000 + str(number))
+        post(catalogs.source, "hall 1", at=f"/messagecatalog/ovens/messagedefinitions/cold{number}")
+    with served(Kitchen(tmp_path, "small"), Settings(max_body_mb=1)) as url:
+        report = pull(catalogs.ends("from a service")[0], open_target(url, Settings()))
+        assert len(report.outcome.taken) == 5
+        assert "max_body_mb" in report.outcome.refused[HEATED]
+        assert "max_body_mb" in report.state.refused[HEATED]
+        found = verify(catalogs.ends("from a service")[0], open_target(url, Settings()))
+        assert [(one.xid, one.why) for one in found] == [(HEATED, "missing")]

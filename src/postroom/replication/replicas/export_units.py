@@ -60,7 +60,7 @@ class UnitReader:
         body = _attributes(own) if shape is None else _resource(own, versions, shape)
         if origin is not None and origin.implied and not origin.deleted and shape is not None:
             body = _without(body, origin.implied)
-        history = self._former(xid, past) if versions else None
+        history = self._former(xid, shape, past) if versions else None
         documents = past.documents(versions) if self._reads_history else {}
         digest = replica_unit.digest_of(body, shape, history, documents)
         if origin is None or origin.deleted:
@@ -74,8 +74,7 @@ class UnitReader:
             entry = imported_entry(digest, origin)
         return Unit(xid=xid, body=body, entry=entry, history=history, documents=documents)
 
-    def _former(self, xid: str, past: PastReader) -> tuple[FormerState, ...] | None:
-        shape = self._shape(xid)
+    def _former(self, xid: str, shape: ResourceShape | None, past: PastReader) -> tuple[FormerState, ...] | None:
         if shape is None or not shape.has_states or not self._reads_history:
             return None
         return tuple(

@@ -7,6 +7,7 @@ order, so that each version has its number, its URI, its time, its bytes and its
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import msgspec
 
@@ -41,9 +42,16 @@ class PastReader:
 
     def __init__(self, tx: Transaction, xid: str) -> None:
         self._tx = tx
-        is_message = xid.startswith("/messagegroups/")
-        self._changed = {unit_xid(one.xid) for _, one in tx.history_below(xid)} if is_message else set()
-        self._has_documents = is_message and has_attachments(tx, xid)
+        self._xid = xid
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """The messages that have a history; read when the first one is asked for, as that of a Group may be long."""
+        return {unit_xid(one.xid) for _, one in self._tx.history_below(self._xid)}
+
+    @cached_property
+    def _has_documents(self) -> bool:
+        return self._xid.startswith("/messagegroups/") and has_attachments(self._tx, self._xid)
 
     def former(self, xid: str) -> list[Entity]:
         """The states that a message was in, oldest first, without the present one."""
@@ -53,6 +61,8 @@ class PastReader:
 
     def documents(self, versions: Iterable[Entity]) -> dict[str, Original]:
         """The documents of Versions that came with one, by their ids."""
+        if not self._has_documents:
+            return {}
         found = {one.id: self.document(one) for one in versions}
         return {one: document for one, document in found.items() if document is not None}
 

@@ -20,6 +20,7 @@ from postroom.replication.replicas.scope import LinkScope
 Result = TypeVar("Result")
 
 MOUNT = "/-/replication"
+_TOO_LARGE = 413
 MOST_UNITS = 500
 """So many units are asked for at once; the other side may answer with fewer, and is asked for the rest."""
 
@@ -81,8 +82,20 @@ class PostroomEndpoint:
         return reply.body if reply.is_success else b""
 
     def apply(self, batch: ReplicaBatch) -> BatchResult:
-        """Let it take a batch in."""
-        return self._send(BatchResult, "/batches", batch)
+        """Let it take a batch in; one that is larger than what it reads goes in parts."""
+        reply = self._client.ask("POST", f"{MOUNT}/batches", json=batch)
+        if reply.status != _TOO_LARGE or not batch.units:
+            return self._read(BatchResult, reply, "/batches")
+        units, middle = batch.units, len(batch.units) // 2
+        if not middle:
+            sentence = "it is larger, with all its versions, than what the target reads: its setting max_body_mb."
+            outcome = BatchResult(refused={units[0].xid: sentence})
+            rest = msgspec.structs.replace(batch, units=())
+        else:
+            outcome = self.apply(msgspec.structs.replace(batch, units=units[:middle], claims={}, state=""))
+            rest = msgspec.structs.replace(batch, units=units[middle:], gone=())
+        outcome.add(self.apply(rest))
+        return outcome
 
     def close(self) -> None:
         """Close the connections."""
