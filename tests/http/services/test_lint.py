@@ -130,6 +130,25 @@ def test_older_services_obey_the_setting(strict: AsgiClient) -> None:
     assert "required_attribute_optional" in refused.json["detail"]
 
 
+@pytest.mark.audit("registry-13", "services-A7")
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        {"usage": ["producer", "consumer"]},
+        {"usage": ["consumer"], "protocol": "KAFKA", "protocoloptions": {"topic": "ovens"}},
+        {"usage": ["producer"], "protocol": "HTTP", "protocoloptions": {"endpoints": [{"uri": "ftp://ovens.example"}]}},
+    ],
+)
+def test_what_only_clients_of_an_endpoint_have_to_check_is_a_warning_in_strict_mode_too(
+    strict: AsgiClient, endpoint: dict[str, Any]
+) -> None:
+    assert strict.ask("PUT", "/endpoints/ovens", endpoint).status == 201
+    (told,) = strict.ask("GET", "/-/lint?xid=/endpoints/ovens").json["findings"]
+    assert told["severity"] == "warning"
+    assert strict.ask("PUT", "/endpoints/ovens", {"usage": []}).problem == "invalid_attribute"
+    assert strict.ask("PUT", "/endpoints/ovens", {"usage": ["baker"]}).problem == "invalid_attribute"
+
+
 def test_load_obeys_the_setting(tmp_path: Path) -> None:
     document = {"messagegroups": {"ovens": {"messages": {"hot": BROKEN["metadata_missing"]}}}}
     target = f"sqlite:///{tmp_path}/loaded.db"
