@@ -85,6 +85,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="How many requests a minute one principal may send to a server process; 0 sets no limit.",
         ),
     ] = 0
+    audit_kept_days: Annotated[
+        int,
+        Meta(ge=0, le=36500, description="Days after which records of sign-ins and refusals are forgotten; 0: never."),
+    ] = 90
     tls_cert: Annotated[
         str, Meta(description="Certificate (chain) in PEM, to serve HTTPS. It is read anew when the file changes.")
     ] = ""

@@ -163,6 +163,17 @@ def test_a_key_for_one_end_of_a_replication_does_not_go_to_the_other(
     assert "wants credentials" in run.of("replicate", "pull", service, service, exit_code=3)
 
 
+def test_the_audit_is_listed_from_a_store_and_from_a_service(
+    run: Output, service: str, database: str, root: str
+) -> None:
+    for where in (database, service):
+        (made, gave) = json.loads(run.of("audit", "--json", "--event", "changed", "--at", where, "--key", root))[::-1]
+        assert (made["principal"], made["detail"]) == ("store", "made the key root")
+        assert gave["detail"] == "gave key:root admin on /"
+        assert "made the key root" in run.of("audit", "--since", "1d", "--at", where, "--key", root)
+    assert "no span of time" in run.of("audit", "--since", "soon", "--at", database, exit_code=2)
+
+
 def test_a_service_without_an_administrator_says_how_to_get_one(database: str) -> None:
     import subprocess
     import sys

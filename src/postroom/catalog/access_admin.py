@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from postroom.access import keys
+from postroom.access.audit import audit_change, audit_grants, read_audit
 from postroom.access.grants import Grant, add_grants, parse_grants, read_grants, remove_grants
 from postroom.catalog.open_store import open_store
 from postroom.catalog.service_client import ServiceClient, open_client
@@ -19,6 +20,8 @@ from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.urls import scheme_of
 
+STORE = "store"
+"""The principal of whoever has the store at hand."""
 KEYS, GRANTS = "/-/keys", "/-/grants"
 
 
@@ -45,6 +48,9 @@ class AccessAdmin(Protocol):
 
     def remove(self, grant: Grant) -> bool:
         """Remove a grant; whether it was there."""
+
+    def audit(self, since: datetime | None, limit: int, chosen: dict[str, str]) -> list[dict[str, Any]]:
+        """What happened at the doors, newest first."""
 
 
 class _Remote:
@@ -83,6 +89,12 @@ class _Remote:
         """Remove a grant."""
         return bool(self._client.send("DELETE", f"{GRANTS}?{urlencode(msgspec.to_builtins(grant))}")["removed"])
 
+    def audit(self, since: datetime | None, limit: int, chosen: dict[str, str]) -> list[dict[str, Any]]:
+        """What happened, newest first."""
+        query = {**chosen, "limit": str(limit), **({"since": since.isoformat()} if since else {})}
+        found: list[dict[str, Any]] = self._client.get(f"/-/audit?{urlencode(query)}")["records"]
+        return found
+
 
 class _Local:
     """In the store."""
@@ -102,17 +114,23 @@ class _Local:
         if wanted:
             self._require_rows()
         with self._store.write() as tx:
-            return keys.create_key(tx, key_id, wanted, expires=_end(expires))[1]
+            made = keys.create_key(tx, key_id, wanted, expires=_end(expires))[1]
+            audit_change(tx, STORE, f"made the key {key_id}")
+            audit_grants(tx, STORE, [], wanted)
+            return made
 
     def rotate_key(self, key_id: str, expires: str) -> str:
         """Give a key another secret."""
         with self._store.write() as tx:
-            return keys.rotate_key(tx, key_id, expires=_end(expires))[1]
+            made = keys.rotate_key(tx, key_id, expires=_end(expires))[1]
+            audit_change(tx, STORE, f"rotated the key {key_id}")
+            return made
 
     def revoke_key(self, key_id: str) -> None:
         """End a key."""
         with self._store.write() as tx:
             keys.revoke_key(tx, key_id)
+            audit_change(tx, STORE, f"revoked the key {key_id}")
 
     def grants(self) -> list[Grant]:
         """All grants."""
@@ -124,12 +142,21 @@ class _Local:
         self._require_rows()
         with self._store.write() as tx:
             add_grants(tx, [grant])
+            audit_grants(tx, STORE, [], [grant])
 
     def remove(self, grant: Grant) -> bool:
         """Remove a grant."""
         self._require_rows()
         with self._store.write() as tx:
-            return bool(remove_grants(tx, [grant]))
+            is_removed = bool(remove_grants(tx, [grant]))
+            audit_grants(tx, STORE, [grant] if is_removed else [], [])
+            return is_removed
+
+    def audit(self, since: datetime | None, limit: int, chosen: dict[str, str]) -> list[dict[str, Any]]:
+        """What happened, newest first."""
+        with self._store.read() as tx:
+            found = read_audit(tx, since=since, limit=limit, **chosen)
+        return [msgspec.to_builtins(one) for one in found]
 
     def _require_rows(self) -> None:
         if self._file:

@@ -109,6 +109,32 @@ def test_when_a_key_was_used_last_is_kept_at_the_latest_when_the_service_stops(s
         assert list(last_uses(tx)) == ["ci"]
 
 
+def test_what_happens_at_the_doors_is_kept_without_secrets(store: Store, database: str) -> None:
+    key, root = make_key(store, "ci", f"read:{FLEET}"), make_key(store, "root", "admin:/")
+    wrong = {"Authorization": key["Authorization"][:-6] + "000000"}
+    with serving(database, "--access", "on") as (_, url), httpx.Client(base_url=url) as client:
+        assert client.get("/?secret=1", headers=wrong).status_code == 401
+        assert client.put("/messagegroups/ovens?token=2", json={}, headers=key).status_code == 403
+        assert client.post("/-/keys", json={"id": "new"}, headers=root).status_code == 201
+        assert client.get("/-/audit", headers=key).status_code == 403
+    with serving(database, "--access", "on") as (_, url), httpx.Client(base_url=url, headers=root) as client:
+        found = client.get("/-/audit?limit=50").json()["records"]
+        happened = {(one["event"], one.get("principal", "")) for one in found}
+        assert {
+            ("refused", "key:ci"),
+            ("forbidden", "key:ci"),
+            ("signin", "key:ci"),
+            ("changed", "key:root"),
+        } <= happened
+        assert "secret" not in str(found)
+        assert "token=" not in str(found)
+        assert key["Authorization"].rpartition("_")[2] not in str(found)
+        (forbidden,) = client.get("/-/audit?event=forbidden&principal=key:ci&limit=1").json()["records"]
+        assert (forbidden["method"], forbidden["path"]) == ("GET", "/-/audit")
+        for query in ("event=all", "limit=0", "limit=x", "since=yesterday", "more=1"):
+            assert client.get(f"/-/audit?{query}").status_code == 400
+
+
 def test_every_worker_knows_of_a_revoked_key(store: Store, database: str) -> None:
     key = make_key(store, "ci", "read:/")
     with serving(database, "--access", "on", "--workers", "2") as (_, url):

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from postroom.access.access_file import AccessFile
+from postroom.access.audit import audit_change, audit_grants, read_audit
 from postroom.access.grants import (
     Grant,
     GrantTable,
@@ -84,6 +85,14 @@ def answer_session(request: Request, store: Store, settings: Settings) -> Respon
     return Response(json={**shown, **prefixes}, cacheable=False, headers=UNSHARED)
 
 
+def answer_audit(request: Request, store: Store, settings: Settings) -> Response:
+    """What happened at the doors of the service."""
+    if request.path.strip("/"):
+        raise RegistryProblem("api_not_found", f"/-/audit{request.path}")
+    service = _Administration(request, store, settings)
+    return service.answer("/-/audit", {"GET": service.audit})
+
+
 class _Administration:
     """One request."""
 
@@ -128,6 +137,7 @@ class _Administration:
             self._keep_an_admin(tx, removed=present - set(wanted), added=wanted)
             remove_grants(tx, present - set(wanted))
             add_grants(tx, wanted)
+            self._audit_grants(tx, sorted(present - set(wanted)), sorted(set(wanted) - present))
         return self.grants()
 
     def add(self) -> Response:
@@ -135,8 +145,9 @@ class _Administration:
         wanted = self._given_grants()
         self._check(wanted)
         with self._store.write() as tx:
-            self._kept(tx)
+            known = set(self._kept(tx))
             add_grants(tx, wanted)
+            self._audit_grants(tx, [], [one for one in wanted if one not in known])
         return Response(json={"grants": wanted})
 
     def remove(self) -> Response:
@@ -148,6 +159,7 @@ class _Administration:
             self._kept(tx)
             self._keep_an_admin(tx, removed={grant}, added=[])
             count = remove_grants(tx, [grant])
+            self._audit_grants(tx, [grant] if count else [], [])
         return Response(json={"removed": count})
 
     def keys(self) -> Response:
@@ -165,6 +177,8 @@ class _Administration:
             if grants:
                 self._kept(tx)
             key, text = create_key(tx, order.id, grants, expires=self._end(order), creator=self._by.principal)
+            audit_change(tx, self._by.principal, f"made the key {key.id}")
+            self._audit_grants(tx, [], grants)
         return Response(status=201, json={"id": key.id, "key": text, "expires": key.expires})
 
     def rotate(self, key_id: str) -> Response:
@@ -173,6 +187,7 @@ class _Administration:
         order = self._order()
         with self._store.write() as tx:
             key, text = rotate_key(tx, key_id, expires=self._end(order))
+            audit_change(tx, self._by.principal, f"rotated the key {key.id}")
         return Response(json={"id": key.id, "key": text, "expires": key.expires})
 
     def revoke(self, key_id: str) -> Response:
@@ -182,7 +197,26 @@ class _Administration:
             held = {one for one in read_grants(tx) if one.subject == f"key:{key_id}"}
             self._keep_an_admin(tx, removed=held, added=[])
             revoked = revoke_key(tx, key_id)
+            audit_change(tx, self._by.principal, f"revoked the key {revoked.id}")
         return Response(json={"id": revoked.id, "revoked": revoked.revoked})
+
+    def audit(self) -> Response:
+        """The newest records that fit the query, newest first."""
+        self._by.require_admin("/-/audit")
+        query = dict(self._request.query)
+        unknown = query.keys() - {"since", "event", "principal", "address", "limit"}
+        if unknown:
+            raise RegistryProblem("bad_flag", "/-/audit", flag=min(unknown))
+        limit = query.get("limit", "100")
+        if not limit.isascii() or not limit.isdigit() or len(limit) > 9 or not int(limit):
+            raise AccessRefused("limit is a number above 0")
+        chosen = {name: query[name] for name in ("event", "principal", "address") if name in query}
+        with self._store.read() as tx:
+            found = read_audit(tx, since=_moment(query.get("since", "")), limit=int(limit), **chosen)
+        return Response(json={"records": found})
+
+    def _audit_grants(self, tx: Transaction, removed: Iterable[Grant], added: Iterable[Grant]) -> None:
+        audit_grants(tx, self._by.principal, removed, added)
 
     def _present(self, tx: Transaction) -> list[Grant]:
         file = self._settings.access_file
@@ -228,3 +262,14 @@ class _Administration:
 
     def _end(self, order: KeyOrder) -> datetime | None:
         return parse_span(order.expires, datetime.now(UTC)) if order.expires else None
+
+
+def _moment(text: str) -> datetime | None:
+    """A point in time, RFC 3339."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise AccessRefused(f"{text[:40]!r} is no point in time, such as 2026-11-18T06:00:00Z") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

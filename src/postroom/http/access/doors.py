@@ -6,12 +6,14 @@ import base64
 import binascii
 from typing import NoReturn
 
+from postroom.access.audit import AuditJournal
 from postroom.access.authentication import Admission, Authenticator, ProviderDown, SignInFailed
 from postroom.access.keys import split_key
 from postroom.access.sign_in_limits import RateLimit, SignInLimit
 from postroom.errors import BadSetting
 from postroom.http.server.asgi import Scope
 from postroom.http.server.base_url import BaseUrlReader, Headers
+from postroom.http.server.request import Request
 from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
@@ -43,6 +45,7 @@ class Doors:
                 remedy="Name the addresses of the proxies whose actor_header counts.",
             )
         self.authenticator = authenticator
+        self.journal = AuditJournal()
         self._base_urls = base_urls
         self._actor_header = settings.actor_header.lower().encode("latin-1", "replace")
         self._failures = SignInLimit(settings.sign_in_failures)
@@ -65,7 +68,21 @@ class Doors:
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
         self._limit_requests(admission, address)
+        if admission.permissions.is_named:
+            self.journal.note_sign_in(admission.permissions.principal, address, self._door(admission, headers))
         return admission
+
+    def _door(self, admission: Admission, headers: Headers) -> str:
+        """By which door somebody came in."""
+        if admission.permissions.principal.startswith("key:"):
+            return "key"
+        return "token" if b"authorization" in headers and self._actor_header not in headers else "proxy"
+
+    def note_forbidden(self, scope: Scope, headers: Headers, request: Request) -> None:
+        """Note that somebody wanted what they may not do."""
+        address = self._base_urls.client_address(scope, headers)
+        principal = request.permissions.principal
+        self.journal.note("forbidden", principal, address, method=request.method, path=request.path)
 
     def still_admits(self, admission: Admission, scope: Scope, headers: Headers) -> bool:
         """Whether a request would be answered alike if it came now; a stream goes on as long as that is so."""
@@ -110,12 +127,14 @@ class Doors:
     def _limit_failures(self, address: str, subject: str) -> None:
         wait = self._failures.wait(address, subject) if address else 0
         if wait:
+            self.journal.note("refused", subject, address, detail="too many sign-ins failed")
             raise _too_many("too many sign-ins failed", wait)
 
     def _limit_requests(self, admission: Admission, address: str) -> None:
         principal = admission.permissions.principal
         name = principal if ":" in principal else f"{principal} {address}"
         if wait := self._requests.wait(name):
+            self.journal.note("refused", principal, address, detail="too many requests")
             raise _too_many("this principal sends too many requests", wait)
         self._requests.count(name)
 
@@ -123,6 +142,7 @@ class Doors:
         if address:
             self._limit_failures(address, failed.subject)
             self._failures.fail(address, failed.subject)
+            self.journal.note("refused", failed.subject, address, detail=failed.sentence)
         raise _unauthorized(failed.sentence, 'Bearer realm="postroom", error="invalid_token", Basic realm="postroom"')
 
 

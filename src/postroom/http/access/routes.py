@@ -110,6 +110,7 @@ ROUTES: tuple[Route, ...] = (
         on="the prefix",
         example=f"/-/grants?subject=user:ben&role=read&prefix={_GROUP}",
     ),
+    Route(path="/-/audit", methods=("GET",), need="admin", on="`/`"),
     Route(path="/-/keys", methods=("GET",), need="admin", on="`/`"),
     Route(path="/-/keys", methods=("POST",), need="admin", on="`/`", body={"id": "new"}),
     Route(path="/-/keys/id/rotate", methods=("POST",), need="admin", on="`/`", example="/-/keys/spare/rotate", body={}),

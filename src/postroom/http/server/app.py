@@ -90,7 +90,7 @@ class Edge:
         if settings.access == "on":
             authenticator = Authenticator(store, settings)
             self._doors = Doors(authenticator, settings, self._base_urls)
-            self._upkeep = AccessUpkeep(authenticator)
+            self._upkeep = AccessUpkeep(store, authenticator, self._doors.journal, settings)
             self._common = PRIVATE
         self._origins = frozenset(settings.cors_origins)
         self._cache = ResponseCache(settings.cache_mb * MEGABYTE)
@@ -193,6 +193,8 @@ class Edge:
         if given.stream is not None:
             await self._stream(self._guarded(given.stream, scope, admission), made, request, scope, receive, send)
             return
+        if self._doors is not None and given.status == 403:
+            self._doors.note_forbidden(scope, _first_headers(scope), request)
         if request.method not in READING:
             self._streams.nudge()
         if request.method == "GET" and given.status in (200, 303) and given.cacheable:

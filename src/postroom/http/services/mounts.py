@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from postroom.http.access.administration import answer_grants, answer_keys, answer_session
+from postroom.http.access.administration import answer_audit, answer_grants, answer_keys, answer_session
 from postroom.http.messagecatalog.mount import PRINTED_LOOKUP, answer_catalog, answer_lookup
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
@@ -25,6 +25,7 @@ from postroom.store.interface import Store
 Mount = Callable[[Request, Store, Settings], Response]
 
 MOUNTS: dict[str, Mount] = {
+    "audit": answer_audit,
     "changes": answer_changes,
     "grants": answer_grants,
     "keys": answer_keys,
@@ -38,7 +39,7 @@ MOUNTS: dict[str, Mount] = {
 
 OTHER_SPELLINGS = {PRINTED_LOOKUP: "messagedefinition"}
 """Names of mounts that are met in another spelling, in lower case."""
-ONLY_ESCAPED = frozenset({"grants", "keys", "replication", "session"})
+ONLY_ESCAPED = frozenset({"audit", "grants", "keys", "replication", "session"})
 """What lives under `/-/` and nowhere else."""
 
 OTHER_APIS = {"v0.5": "Registry Service 0.5", "messagecatalog": "Message and Event Catalog"}
