@@ -90,7 +90,7 @@ def test_bad_starts_are_one_sentence(tmp_path: Path) -> None:
             (("--model", str(tmp_path / "none.json"), *database), 2, "no such model file"),
             (("--model", str(tmp_path / "broken.json"), *database), 2, "broken.json:1:"),
             (("--model", str(tmp_path / "wrong.json"), *database), 2, "singular"),
-            (("--db", "postgresql://x/y"), 3, "PostgreSQL"),
+            (("--db", "postgresql://127.0.0.1:1/y"), 3, "the database cannot be used"),
             (("--db", "ftp://x/y"), 2, "no store"),
         ]
         for arguments, code, words in cases:

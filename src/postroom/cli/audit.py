@@ -18,7 +18,7 @@ from postroom.cli.output import print_json, print_table
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="Most records.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def command(at: str, since: str, limit: int, as_json: bool, **chosen: str) -> None:
-    """List who signed in, who was refused, and who changed keys and grants; the newest first.
+    """List sign-ins, refusals, and changes of keys and grants; the newest first.
 
     A service keeps what happened within ten seconds. `postroom log` lists the changes of the registry itself.
     """

@@ -36,7 +36,7 @@ COMMANDS = {
     "replicate": "Copy a catalog, keep the copy up to date, and prove that it is.",
     "keys": "Make, list, rotate and revoke API keys.",
     "grants": "List and change who may do what.",
-    "audit": "List who signed in, who was refused, and who changed keys and grants.",
+    "audit": "List sign-ins, refusals, and changes of keys and grants.",
     "login": "Keep a key for the service at URL.",
     "metrics": "Print the numbers of a lake for Prometheus.",
     "settings": "List all settings with their values.",

@@ -57,6 +57,9 @@ def test_what_reads_or_fails_has_none_and_clients_cannot_choose_it(asgi: AsgiCli
     assert asgi.ask("PUT", OVEN, {}, {HEADER: "mine"}).problem == "extra_xregistry_header"
 
 
-def test_pages_of_other_origins_may_see_it(asgi: AsgiClient) -> None:
-    reply = asgi.ask("GET", "/", headers={"Origin": "https://ui.example"})
+def test_pages_of_origins_that_may_write_may_see_it(store: Store) -> None:
+    page = "https://ui.example"
+    asgi = AsgiClient(create_app(store, Settings(correlation_header="always", cors_origins=(page,))))
+    reply = asgi.ask("PUT", OVEN, {}, {"Origin": page})
+    assert HEADER in reply.headers
     assert HEADER in reply.headers["access-control-expose-headers"].lower()
