@@ -42,8 +42,9 @@ test: setup ## Run all tests
 search: setup ## Run the property tests with new random inputs
 	@HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n 2 --dist loadgroup -m hypothesis
 
-long: search ## Run what takes too long for every day: new random inputs, and a million records through thirty crashes
+long: search ## Run what takes too long for every day: new random inputs, a million records through thirty crashes, 20,000 requests of one tenant beside another
 	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
+	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
 
 check: setup ## Format, lint, types, order of imports, dead code
 	@$(BIN)/ruff format --check .

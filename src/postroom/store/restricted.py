@@ -26,7 +26,7 @@ from postroom.store.interface import Store
 
 STAMPS = frozenset({"epoch", "createdat", "modifiedat"})
 XREF = "meta.xref"
-OF_REFERENCE = frozenset({XREF, *(f"meta.{name}" for name in STAMPS)})
+OF_REFERENCE = frozenset({XREF, "meta.epoch", "meta.modifiedat"})
 """What a Resource itself changes when it begins or ceases to stand for another."""
 ROWS = 200
 """How many rows of the change log are read at once, at least."""

@@ -159,6 +159,11 @@ def test_orders_that_cannot_be_met(ovens: AsgiClient, order: Any, problem: str) 
     assert ovens.ask("POST", "/make", order).problem == problem
 
 
+def test_nothing_is_made_from_a_definition_that_cannot_be_used(ovens: AsgiClient) -> None:
+    ovens.ask("PUT", XID, {**READING, "basemessage": XID})
+    assert ovens.ask("POST", "/make", {"message": XID, "auto": True}).problem == "bad_request"
+
+
 @pytest.mark.parametrize("path", ["/match", "/make"])
 def test_methods_and_empty_bodies(ovens: AsgiClient, path: str) -> None:
     assert ovens.ask("POST", path).problem == "missing_body"

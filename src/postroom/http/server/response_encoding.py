@@ -11,6 +11,7 @@ import msgspec
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.xregistry.proxied_documents import fetch_base64
+from postroom.registry.permissions import UNRESTRICTED
 from postroom.registry.read.document_content import ProxiedContent
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.replication.changes.feed import has_readers
@@ -26,9 +27,11 @@ def correlated(given: Response, work: UnitOfWork, settings: Settings) -> Respons
     """The answer to a write, with what its events can be told by (EVT-007).
 
     Events have to reach somebody: the reference server has none, and clients made for it refuse headers they do not
-    know. So the header is sent from the first reader of changes on, unless the settings say always.
+    know. So the header is sent from the first reader of changes on, unless the settings say always. Where access is
+    on, nobody learns by it that somebody else reads changes.
     """
-    if settings.correlation_header != "always" and not has_readers(work.tx):
+    is_open = work.permissions is UNRESTRICTED
+    if settings.correlation_header != "always" and is_open and not has_readers(work.tx):
         return given
     return msgspec.structs.replace(given, headers={**given.headers, CORRELATION: work.correlation})
 

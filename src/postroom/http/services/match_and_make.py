@@ -13,7 +13,7 @@ import msgspec
 
 from postroom.catalog.catalog import Catalog
 from postroom.deadlines import check_deadline
-from postroom.errors import DocumentRefused, MakeRefused, MessageUnknown
+from postroom.errors import DefinitionRefused, DocumentRefused, MakeRefused, MessageUnknown
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
@@ -168,7 +168,7 @@ def _made(catalog: Catalog, order: MakeOrder, path: str) -> Iterator[Any]:
             yield _one_made(maker, order, rng)
     except MessageUnknown as error:
         raise RegistryProblem("not_found", path, detail=str(error)) from None
-    except MakeRefused as error:
+    except (DefinitionRefused, MakeRefused) as error:
         _refuse(path, str(error))
 
 

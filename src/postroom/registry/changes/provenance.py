@@ -8,6 +8,8 @@ Version without an authority belongs to the registry it is in. Every write that 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 import msgspec
@@ -24,7 +26,7 @@ LONGEST_URI = 2048
 _ATTACHMENT = "provenance"
 _BY_URI = "versionuri"
 _SEPARATOR = " "  # no normal URI has it
-_MOST_NAMESAKES = 1000
+_PAGE = 100
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _URI_CHARACTERS = "!#$%&'()*+,/:;=?@[]~"
 
@@ -37,10 +39,11 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _State(msgspec.Struct, frozen=True):
-    """One state of one Version."""
+    """One state of one Version, and when it was indexed (empty: before that was noted)."""
 
     xid: str
     epoch: int
+    indexedat: str = ""
 
 
 _READ_PROVENANCE = msgspec.msgpack.Decoder(Provenance)  # at import: threads may not describe a type together
@@ -103,19 +106,22 @@ def find_version(tx: Transaction, uri: str) -> tuple[str, int] | None:
     one that was written last counts, unless it may not be read.
     """
     key = normal_uri(uri)[:LONGEST_URI]
-    newest = tx.record(_BY_URI, key)
-    found = _present(tx, newest) if newest is not None else None
-    if found is None:
-        following = tx.records(_BY_URI, key + _SEPARATOR, _MOST_NAMESAKES)
-        others = (_present(tx, body) for name, body in following if name.startswith(key + _SEPARATOR))
-        found = next((one for one in others if one is not None), None)
-    return (found.xid, found.epoch) if found is not None else None
+    indexed = [*filter(None, [tx.record(_BY_URI, key)]), *_namesakes(tx, key + _SEPARATOR)]
+    states = [state for state in map(_READ_STATE.decode, indexed) if tx.permissions.read.covers(state.xid)]
+    for state in sorted(states, key=lambda one: one.indexedat, reverse=True):
+        if tx.entity(state.xid.rpartition("/versions/")[0]) is not None:
+            return state.xid, state.epoch
+    return None
 
 
-def _present(tx: Transaction, body: bytes) -> _State | None:
-    state = _READ_STATE.decode(body)
-    resource = state.xid.rpartition("/versions/")[0]
-    return state if tx.permissions.read.covers(resource) and tx.entity(resource) is not None else None
+def _namesakes(tx: Transaction, prefix: str) -> Iterator[bytes]:
+    after, page = prefix, tx.records(_BY_URI, prefix, _PAGE)
+    while page:
+        for after, body in page:
+            if not after.startswith(prefix):
+                return
+            yield body
+        page = tx.records(_BY_URI, after, _PAGE) if len(page) == _PAGE else []
 
 
 def index_version_uri(tx: Transaction, entity: Entity) -> None:
@@ -126,7 +132,10 @@ def index_version_uri(tx: Transaction, entity: Entity) -> None:
 
 
 def _index(tx: Transaction, version: Entity, uri: str) -> None:
-    key, state = normal_uri(uri)[:LONGEST_URI], msgspec.msgpack.encode(_State(version.xid, version.epoch))
-    tx.put_record(_BY_URI, key, state)
-    # Also by its Resource: one principal must not take a URI away from those who cannot see what they write.
-    tx.put_record(_BY_URI, f"{key}{_SEPARATOR}{version.xid.rpartition('/versions/')[0]}", state)
+    """Index a state of a Version, for each Resource apart: whoever does not see that others have the same URI must not
+    take it away from them.
+    """
+    state = _State(version.xid, version.epoch, datetime.now(UTC).isoformat())
+    resource = version.xid.rpartition("/versions/")[0]
+    key = f"{normal_uri(uri)[:LONGEST_URI]}{_SEPARATOR}{resource}"
+    tx.put_record(_BY_URI, key, msgspec.msgpack.encode(state))
