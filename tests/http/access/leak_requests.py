@@ -79,6 +79,7 @@ class Requests:
             *[self._make] * 2,
             *[self._subscription] * 2,
             *[self._replication] * 2,
+            self._access,
             self._lint,
             self._short,
             self._lookup,
@@ -289,6 +290,19 @@ class Requests:
             LeakRequest("POST", "/-/replication/entries", json.dumps(groups).encode()),
             LeakRequest("POST", "/-/replication/units", json.dumps([*groups, self._xid(), self._xid()]).encode()),
             LeakRequest(self._one("GET", "PUT", "DELETE"), "/-/replication/links/x", {}),
+        )
+
+    def _access(self) -> LeakRequest:
+        prefix = self._one(self._path(), f"/messagegroups/{self._one(*GROUPS)}")
+        grant = {"subject": "user:x", "role": self._one("read", "write"), "prefix": prefix}
+        return self._one(
+            LeakRequest("GET", "/-/grants"),
+            LeakRequest("GET", "/-/grants"),
+            LeakRequest("GET", "/-/session"),
+            LeakRequest("POST", "/-/grants", {"grants": [grant]}),
+            LeakRequest("DELETE", f"/-/grants?subject=key:b&role=own&prefix={prefix}"),
+            LeakRequest("GET", "/-/keys"),
+            LeakRequest("DELETE", "/-/keys/b"),
         )
 
     def _lint(self) -> LeakRequest:

@@ -24,27 +24,28 @@ from typing import Any
 
 import pytest
 
+from postroom.access.grants import parse_grant
+from postroom.access.keys import create_key
 from postroom.catalog.open_store import open_store
+from postroom.http.server.app import create_app
 from postroom.registry.operations import import_document
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.access.leak_requests import FOREIGN, OWN, PUBLIC, SECRET, SHARED, LeakRequest, Requests
-from tests.http.principals import Principal, permitted
-from tests.http.requests import Reply
+from tests.http.requests import AsgiClient, Reply
 
 LEAKS = int(os.environ.get("LEAKS", "1200"))
 PER_REGISTRY = 400
 """How many requests two registries are asked before there are new ones."""
-SETTINGS = Settings(sink_hosts=("127.0.0.1",), sink_private=True)
-
-TENANT_A = permitted(
-    name="user:a",
-    read=f"/messagegroups/{SHARED}/messages/a* /messagegroups/{PUBLIC} /schemagroups/{PUBLIC}",
-    write="/messagegroups/a.* /schemagroups/a.* /endpoints/a.* /messagegroups/shared/messages/aw*",
-)
-TENANT_B = permitted(
-    name="user:b", write="/messagegroups/b.* /schemagroups/b.* /endpoints/b.* /messagegroups/shared/messages/b*"
-)
+SETTINGS = Settings(access="on", sink_hosts=("127.0.0.1",), sink_private=True)
+GRANTS = {
+    "a": {
+        "read": f"/messagegroups/{SHARED}/messages/a* /messagegroups/{PUBLIC} /schemagroups/{PUBLIC}",
+        "write": f"/messagegroups/a.* /schemagroups/a.* /endpoints/a.* /messagegroups/{SHARED}/messages/aw*",
+    },
+    "b": {"write": f"/messagegroups/b.* /schemagroups/b.* /endpoints/b.* /messagegroups/{SHARED}/messages/b*"},
+    "root": {"admin": "/"},
+}
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -55,13 +56,28 @@ _SHARED = frozenset({"/", "/model", "/modelsource", "/capabilities", f"/messageg
 """The model and the capabilities have the epoch of the Registry."""
 
 
+class Tenant:
+    """The holder of a key."""
+
+    def __init__(self, app: AsgiClient, store: Store, name: str) -> None:
+        self._app = app
+        grants = [(role, prefix) for role, prefixes in GRANTS[name].items() for prefix in prefixes.split()]
+        with store.write() as tx:
+            key = create_key(tx, name, [parse_grant(f"key:{name}", *grant) for grant in grants])[1]
+        self.credentials = {"authorization": f"Bearer {key}"}
+
+    def ask(self, method: str, target: str, body: Any = b"", headers: dict[str, str] | None = None) -> Reply:
+        """The reply to a request."""
+        return self._app.ask(method, target, body, {**(headers or {}), **self.credentials})
+
+
 class Registry:
     """One of the two, and what A was told by it."""
 
     def __init__(self, path: Path) -> None:
         self.store: Store = open_store(f"sqlite:///{path}")
-        self.a = Principal(self.store, TENANT_A, SETTINGS)
-        self.admin = Principal(self.store, permitted(admin=True, name="root"), SETTINGS)
+        app = AsgiClient(create_app(self.store, SETTINGS))
+        self.a, self.b, self.admin = (Tenant(app, self.store, name) for name in GRANTS)
         self._told = {"etag": '"none"', "cursor": "", "subscription": "none"}
         with self.store.write() as tx:
             root = tx.entity("/")
@@ -127,7 +143,7 @@ def fill(registry: Registry, with_b: bool) -> None:
         put(registry.store, tenant("b", SECRET))
     put(registry.store, tenant("a", "alpha"))
     if with_b:
-        b = Principal(registry.store, TENANT_B, SETTINGS)
+        b = registry.b
         body = {"b1": {"name": SECRET}, "b2": {"name": SECRET}}
         assert b.ask("POST", f"/messagegroups/{SHARED}/messages", body).status == 200
         strict = {"envelope": "CloudEvents/1.0", "messages": {"ref": refer(f"/messagegroups/{OWN[0]}/messages/moved")}}
@@ -145,8 +161,8 @@ def put(store: Store, tree: dict[str, Any]) -> None:
 class Neighbour:
     """B, who goes on working while A asks."""
 
-    def __init__(self, store: Store, seed: int) -> None:
-        self._b = Principal(store, TENANT_B, SETTINGS)
+    def __init__(self, b: Tenant, seed: int) -> None:
+        self._b = b
         self._rng = random.Random(seed)
 
     def work(self) -> None:
@@ -208,7 +224,7 @@ def _json(value: Any) -> Any:
 
 def _is_shared(entity: dict[str, Any]) -> bool:
     """Whether an object is one of the ancestors that are shared, in any dialect."""
-    own = str(entity.get("self", "")).partition(".example")[2].removeprefix("/-").removeprefix("/v0.5")
+    own = str(entity.get("self", "")).partition(".localhost")[2].removeprefix("/-").removeprefix("/v0.5")
     return str(entity.get("xid")) in _SHARED or (own in ("", f"/definitionGroups/{SHARED}") and "self" in entity)
 
 
@@ -231,7 +247,7 @@ def pairs(tmp_path: Path) -> Iterator[Callable[[int], tuple[Registry, Registry, 
         fill(both[0], with_b=True)
         fill(both[1], with_b=False)
         opened.extend(both)
-        return both[0], both[1], Neighbour(both[0].store, seed)
+        return both[0], both[1], Neighbour(both[0].b, seed)
 
     yield make
     for registry in opened:
@@ -262,4 +278,4 @@ def test_a_tenant_who_deletes_everything_deletes_what_they_see(
     for target in ("/messagegroups", "/schemagroups", "/endpoints"):
         request = LeakRequest("DELETE", target)
         assert masked(crowded.ask(request)) == masked(lonely.ask(request))
-    assert set(FOREIGN) <= set(crowded.admin.get("/messagegroups"))
+    assert set(FOREIGN) <= set(crowded.admin.ask("GET", "/messagegroups").json)
