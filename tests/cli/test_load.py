@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 
 from postroom.catalog.open_store import open_store
@@ -94,7 +95,7 @@ def test_what_is_not_loaded_is_said_with_the_reason(
         '    /name: "Cellar"',
         '    /description: "What is kept below the bakery."',
         '    /labels: {"site":"north"}',
-        "  without modelsource nobody knows what it is; a dump has it (1)",
+        "  the target's model has no such groups; a dump brings its own (1)",
         '    /shelves: {"left":{}}',
     ]
 
@@ -138,3 +139,34 @@ def test_a_catalog_that_is_too_large_for_a_service_is_told_the_remedy(
     with serving(f"sqlite:///{tmp_path}/registry.db", POSTROOM_MAX_BODY_MB="1") as (_, url):
         assert execute(["load", str(large), "--to", url]) == 3
     assert "larger than 1 MB. Send it in parts, or raise the setting max_body_mb" in capsys.readouterr().err
+
+
+KITCHENS = {
+    "groups": {
+        "kitchens": {"singular": "kitchen", "resources": {"recipes": {"singular": "recipe"}}},
+        "gardens": {"singular": "garden"},
+    }
+}
+
+
+@pytest.mark.parametrize("way", ["service", "store"])
+def test_groups_of_the_targets_own_types_are_loaded_from_any_document(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model.json").write_text(json.dumps(KITCHENS))
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    for name in ("north", "south"):
+        document = {"name": name, "kitchens": {name: {"recipes": {"soup": {"recipe": {"water": 1}}}}}, "sheds": {}}
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    database = f"sqlite:///{tmp_path}/registry.db"
+    with serving(database, "--model", str(tmp_path / "model.json")) as (_, url):
+        assert execute(["load", str(folder), "--to", url if way == "service" else database]) == 0
+        assert set(httpx.get(f"{url}/kitchens").json()) == {"north", "south"}
+        assert httpx.get(f"{url}/kitchens/south/recipes/soup").json() == {"water": 1}
+    captured = capsys.readouterr()
+    assert captured.out == f"loaded 2 kitchens, 2 recipes from {folder}\n"
+    assert "/sheds" in captured.err
+    assert "/kitchens" not in captured.err
+    assert execute(["load", str(folder), "--to", f"sqlite:///{tmp_path}/other.db"]) == 2
+    assert "no file in this folder has messagegroups, schemagroups or endpoints" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,11 @@ def read_source(source: str, settings: Settings) -> Tree:
     return _noted(read_parsed(source, settings))
 
 
-def read_parsed(source: str, settings: Settings) -> ParsedCatalog:
-    """Read the catalog of a source as one document, with its dialect and notes of the reader."""
+def read_parsed(source: str, settings: Settings, more_types: Collection[str] = ()) -> ParsedCatalog:
+    """Read the catalog of a source as one document, with its dialect and notes of the reader.
+
+    Files may have groups of more types than those of messages: a target knows which.
+    """
     scheme = scheme_of(source)
     if scheme in ("http", "https"):
         return read_service(source, settings)
@@ -37,7 +41,7 @@ def read_parsed(source: str, settings: Settings) -> ParsedCatalog:
             place=source,
             remedy="Give a file, a folder, http(s)://…, sqlite:///path.db or postgresql://host/database.",
         )
-    return read_catalog(Path(source), settings)
+    return read_catalog(Path(source), settings, more_types)
 
 
 def read_files(path: Path, settings: Settings) -> Tree:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from postroom.catalog.service import read_model, read_modelsource, replace_service, write_service
-from postroom.catalog.service_entities import collections_of
+from postroom.catalog.service_entities import collections_of, resource_types
 from postroom.documents.dialects.dialect import Loss, ReadNote
-from postroom.documents.dialects.name_tables import BASE_NAMES
+from postroom.documents.dialects.name_tables import BASE_NAMES, GROUP_TYPES
 from postroom.documents.dialects.walk_tree import group_types, map_objects, rename_members
-from postroom.errors import SourceUnknown
+from postroom.errors import FileMissing, SourceUnknown
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
 
 Tree = dict[str, Any]
+OwnTypes = Mapping[str, tuple[str, ...]]
+"""Group types with the names of their Resource types."""
 
 REGISTRY_ATTRIBUTES = ("name", "description", "documentation", "icon", "labels")
 _OF_SERVERS = frozenset(
@@ -21,13 +24,33 @@ _OF_SERVERS = frozenset(
 ) | {*("capabilities", "model", "modelsource", "$schema")}
 
 
-def write_target(document: Tree, target: str, settings: Settings) -> None:
+def own_types(target: str, settings: Settings) -> OwnTypes:
+    """The group types that a target has beside those of messages, each with its Resource types."""
+    scheme = scheme_of(target)
+    if scheme in ("http", "https"):
+        found = resource_types(read_model(target, settings))
+        return {plural: tuple(kinds) for plural, kinds in found.items() if plural not in GROUP_TYPES}
+    return _types_of_store(target) if scheme in STORE_SCHEMES else {}
+
+
+def _types_of_store(url: str) -> OwnTypes:
+    from postroom.catalog.open_store import open_store
+
+    try:
+        with open_store(url, create=False) as store, store.read() as transaction:
+            groups = transaction.model().groups
+    except FileMissing:  # it will be made, with the model of messages
+        return {}
+    return {plural: tuple(kind.resources) for plural, kind in groups.items() if plural not in GROUP_TYPES}
+
+
+def write_target(document: Tree, target: str, settings: Settings, own: OwnTypes | None = None) -> None:
     """Load a document's groups with all they hold, all or nothing.
 
     A dump has the model too and says what the registry itself is called; any other catalog names only itself, and
-    several of them may be loaded into one registry.
+    several of them may be loaded into one registry. `own` are the target's own group types.
     """
-    groups = {group_type: document[group_type] for group_type in group_types(document) if group_type in document}
+    groups = {name: document[name] for name in (*group_types(document), *(own or ())) if name in document}
     is_dump = "modelsource" in document
     registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document} if is_dump else {}
     scheme = scheme_of(target)
@@ -43,10 +66,15 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
         )
 
 
-def left_out(document: Tree) -> tuple[Loss, ...]:
+def left_out(document: Tree, own: OwnTypes) -> tuple[Loss, ...]:
     """What a document says and loading it does not write: attributes of the file itself, groups of unknown types."""
     collections = {name: count for name, count, _ in collections_of(document)}
-    known = {*_OF_SERVERS, *group_types(document), *(name + end for name in collections for end in ("url", "count"))}
+    known = {
+        *_OF_SERVERS,
+        *own,
+        *group_types(document),
+        *(name + end for name in collections for end in ("url", "count")),
+    }
     if "modelsource" in document:
         known |= {*REGISTRY_ATTRIBUTES}
     found = {name: value for name, value in document.items() if name not in known}
@@ -69,7 +97,7 @@ def _reason(name: str, value: Any) -> str:
     if name in REGISTRY_ATTRIBUTES:
         return "it describes the file; a registry takes it from a dump, which has modelsource"
     if isinstance(value, dict) or value is None:
-        return "without modelsource nobody knows what it is; a dump has it"
+        return "the target's model has no such groups; a dump brings its own"
     return "a registry has no such attribute"
 
 
@@ -151,15 +179,16 @@ def _widened_model(present: Tree, document: Tree, groups: Tree) -> Tree | None:
     return {**present, "groups": {**known, **missing}} if missing else None
 
 
-def count_entities(document: Tree) -> dict[str, int]:
+def count_entities(document: Tree, own: OwnTypes | None = None) -> dict[str, int]:
     """How many groups and resources a document holds, by type."""
     counts: dict[str, int] = {}
-    for group_type in group_types(document):
+    resources = own or {}
+    for group_type in dict.fromkeys((*group_types(document), *resources)):
         groups = document.get(group_type) or {}
         if groups:
             counts[group_type] = len(groups)
         for group in groups.values():
-            for name in ("messages", "schemas"):
+            for name in resources.get(group_type, ("messages", "schemas")):
                 held = group.get(name) if isinstance(group, dict) else None
                 if isinstance(held, dict) and held:
                     counts[name] = counts.get(name, 0) + len(held)

@@ -22,16 +22,17 @@ def command(sources: tuple[str, ...], target: str, as_json: bool) -> None:
     import msgspec
 
     from postroom.catalog.sources import read_parsed
-    from postroom.catalog.targets import count_entities, left_out, misspelt_members, write_target
+    from postroom.catalog.targets import count_entities, left_out, misspelt_members, own_types, write_target
 
     settings = settings_from()
     # All sources are read before anything is written: a broken one leaves the target as it was.
     with progress(f"Reading {', '.join(sources)}"):
-        catalogs = [read_parsed(source, settings) for source in sources]
+        own = own_types(target, settings)
+        catalogs = [read_parsed(source, settings, own) for source in sources]
     for source, parsed in zip(sources, catalogs, strict=True):
         with progress(f"Loading {source}"):
-            write_target(parsed.tree, target, settings)
-        counts, lost = count_entities(parsed.tree), left_out(parsed.tree)
+            write_target(parsed.tree, target, settings, own)
+        counts, lost = count_entities(parsed.tree, own), left_out(parsed.tree, own)
         notes = (*parsed.notes, *misspelt_members(parsed.tree))
         if as_json:
             report = {"notes": msgspec.to_builtins(notes), "losses": [loss.report() for loss in lost]}

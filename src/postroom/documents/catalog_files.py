@@ -7,8 +7,8 @@ the setting allow_fetch names its host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -64,8 +64,11 @@ class GroupOrigin(NamedTuple):
     steps: tuple[str, ...] | None = None
 
 
-def read_catalog(path: Path, settings: Settings) -> ParsedCatalog:
-    """The catalog in a file or folder, with the dialects it was written in and what was understood differently."""
+def read_catalog(path: Path, settings: Settings, more_types: Collection[str] = ()) -> ParsedCatalog:
+    """The catalog in a file or folder, with the dialects it was written in and what was understood differently.
+
+    `more_types` are group types of other models than that of messages, which are not in the documents themselves.
+    """
     notes: list[ReadNote] = []
 
     def report(problem: FileProblem) -> None:
@@ -80,7 +83,7 @@ def read_catalog(path: Path, settings: Settings) -> ParsedCatalog:
             raise DocumentRefused(problem.sentence, place=f"{problem.file}#{problem.pointer}", remedy=_ALLOW)
         notes.append(ReadNote(f"{problem.file}#{problem.pointer}", problem.sentence))
 
-    files = CatalogFiles(path, settings, _parse, report)
+    files = CatalogFiles(path, settings, partial(_parse, more_types), report, more_types)
     files.read()
     for file, parsed in files.parsed_files.items():
         notes += [ReadNote(f"{file}#{note.place}", note.sentence) for note in parsed.notes]
@@ -88,9 +91,10 @@ def read_catalog(path: Path, settings: Settings) -> ParsedCatalog:
     return ParsedCatalog(files.tree, ", ".join(dialects), tuple(notes))
 
 
-def _parse(document: Tree) -> ParsedCatalog | None:
+def _parse(more_types: Collection[str], document: Tree) -> ParsedCatalog | None:
     parsed = read_tree(document)
-    if parsed is None and any(isinstance(document.get(group_type), dict) for group_type in group_types(document)):
+    named = (*group_types(document), *more_types)
+    if parsed is None and any(isinstance(document.get(group_type), dict) for group_type in named):
         return ParsedCatalog(document, "1.0-rc4")
     return parsed
 
@@ -104,11 +108,13 @@ class CatalogFiles:
         settings: Settings,
         parse: Callable[[Tree], ParsedCatalog | None],
         report: Callable[[FileProblem], None],
+        more_types: Collection[str] = (),
     ) -> None:
         self.path = path
         self.settings = settings
         self.parse = parse
         self.report = report
+        self.more_types = more_types
         self.is_folder = path.is_dir()
         self.tree: Tree = {}
         self.origins: dict[tuple[str, str], GroupOrigin] = {}
@@ -230,7 +236,7 @@ class CatalogFiles:
     def _add(self, parsed: ParsedCatalog, file: Path) -> None:
         self.parsed_files[file] = parsed
         tree = parsed.tree
-        names = group_types(tree)
+        names = (*group_types(tree), *self.more_types)
         for group_type in names:
             found = tree.get(group_type)
             for name, group in found.items() if isinstance(found, dict) else ():
