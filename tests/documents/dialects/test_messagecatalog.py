@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from postroom.documents.dialects.convert import read_tree, write_tree
+from postroom.documents.dialects.dialect_table import DIALECTS
+from postroom.documents.dialects.messagecatalog_sections import MQTT_CONSTRAINTS
 
 CREATED = {
     "id": "com.example.storage.object.created",
@@ -131,3 +133,34 @@ def test_ids_and_templates_that_only_a_catalog_has() -> None:
     written = write_tree(tree, "catalog").document["messagecatalog"]["a+b"]
     assert written == group
     assert write_tree(tree, "catalog").losses == ()
+
+
+@pytest.mark.audit("services-C2")
+@pytest.mark.parametrize(
+    ("dialect", "groups", "expected"),
+    [
+        ("0.5-service", "definitionGroups", {"format": "MQTT/5.0"}),
+        ("0.5-message", "messagegroups", {"binding": "MQTT/5.0"}),
+        ("catalog", "messagecatalog", {"format": "MQTT"}),
+    ],
+)
+def test_a_group_of_the_format_mqtt_has_a_format_in_every_dialect(
+    dialect: str, groups: str, expected: dict[str, str]
+) -> None:
+    group = {"constraints": MQTT_CONSTRAINTS, "messages": {"hot": {"protocol": "MQTT/5.0"}}}
+    written = DIALECTS[dialect].from_rc4({"messagegroups": {"ovens": group}})[groups]["ovens"]
+    assert expected.items() <= written.items()
+    assert "constraints" not in written
+
+
+@pytest.mark.audit("services-C2")
+def test_a_group_with_both_versions_of_mqtt_is_the_same_after_the_way_through_0_5() -> None:
+    messages = {"hot": {"protocol": "MQTT/5.0"}, "old": {"protocol": "MQTT/3.1.1"}}
+    tree = {"messagegroups": {"ovens": {"constraints": MQTT_CONSTRAINTS, "messages": messages}}}
+    dialect = DIALECTS["0.5-service"]
+    again = dialect.to_rc4(dialect.from_rc4(tree))[0]["messagegroups"]["ovens"]
+    assert again["constraints"] == MQTT_CONSTRAINTS
+    assert "protocol" not in again
+    assert {name: one["protocol"] for name, one in again["messages"].items()} == {
+        name: one["protocol"] for name, one in messages.items()
+    }

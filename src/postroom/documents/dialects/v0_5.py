@@ -76,7 +76,7 @@ class V05Writer:
             if self.service and "messagegroups" in written:
                 written["definitionGroups"] = written.pop("messagegroups")
         else:
-            written = self._selectors(with_usual_protocol(written, messages) if self.service else written)
+            written = self._selectors(with_usual_protocol(written, messages))
         if isinstance(messages, dict):
             written[collection] = self._messages(messages, group)
         return _present(written)
