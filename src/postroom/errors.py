@@ -22,6 +22,9 @@ PostroomError
 │   ├── CursorForeign           cursor_foreign
 │   ├── CursorTooOld            cursor_too_old
 │   ├── AccessRefused           access_refused
+│   ├── StoreOccupied           store_occupied
+│   ├── StoreChanged            store_changed
+│   ├── BackupBroken            backup_broken
 │   └── LakeRefused             lake_refused
 └── MissingSystem             exit 3: something the command needs is not there
     ├── ExtraMissing            extra_missing
@@ -186,6 +189,24 @@ class AccessRefused(InputError):
     """A grant, a key or a file of grants that means nothing."""
 
     code = "access_refused"
+
+
+class StoreOccupied(InputError):
+    """A database that has a registry, or a file that is there, where a copy is to be made."""
+
+    code = "store_occupied"
+
+
+class StoreChanged(InputError):
+    """A registry that was written to while it was moved: what was written would have been lost."""
+
+    code = "store_changed"
+
+
+class BackupBroken(InputError):
+    """A file that is no backup, or is not as it was when it was made."""
+
+    code = "backup_broken"
 
 
 class LakeRefused(InputError):

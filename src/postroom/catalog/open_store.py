@@ -39,15 +39,27 @@ def open_store(
     includes from elsewhere; `rules` are what the registry demands beyond its model; `retention` says which changes
     are forgotten as new ones come; a write waits so many seconds for its turn; `registry_id` is for a new registry.
     """
-    is_postgres = url.partition(":")[0] in POSTGRES
-    opened = _open_postgres if is_postgres else _open_sqlite
-    store = opened(url, create, rules or RULES, retention, write_wait_s)
+    store = connect_store(url, create=create, rules=rules, retention=retention, write_wait_s=write_wait_s)
     try:
         _initialise(store, url, model if create else "", fetch, registry_id)
     except BaseException:
         store.close()
         raise
     return store
+
+
+def connect_store(
+    url: str,
+    *,
+    create: bool = True,
+    rules: Rules | None = None,
+    retention: Retention = FOREVER,
+    write_wait_s: float = 10.0,
+) -> Store:
+    """The store of a URL, whether or not there is a registry in it."""
+    is_postgres = url.partition(":")[0] in POSTGRES
+    opened = _open_postgres if is_postgres else _open_sqlite
+    return opened(url, create, rules or RULES, retention, write_wait_s)
 
 
 def _initialise(store: Store, url: str, model: str, fetch: Fetch, registry_id: str) -> None:

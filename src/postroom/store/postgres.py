@@ -6,7 +6,7 @@ import contextlib
 import functools
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -28,7 +28,8 @@ from postroom.store.interface import Store
 from postroom.store.postgres_migrations import LATEST, MIGRATIONS
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sql_transaction import CHANGE_COLUMNS, Rows, SqlTransaction
+from postroom.store.sql_transaction import CHANGE_COLUMNS, Row, Rows, SqlTransaction
+from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
 OLDEST = 150000
@@ -37,6 +38,8 @@ WAIT_SECONDS = 10.0
 CONNECT_SECONDS = 10
 RETRY_SECONDS = 5
 MOST_CONNECTIONS = 32
+ROWS_AT_ONCE = 50
+"""How many rows a cursor of the server sends together: few, for some hold large documents."""
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
 WRITING, MIGRATING = "postroom writing", "postroom migrating"
@@ -65,6 +68,22 @@ class PostgresTransaction(SqlTransaction):
         self._sequence += 1
         self._execute(INSERT_CHANGE, (*values, self._sequence))
         return self._sequence
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        """All rows of a table, by a cursor of the server."""
+        with self._connection.cursor(f"{table.name}_rows", binary=True) as cursor:
+            cursor.itersize = ROWS_AT_ONCE
+            yield from cursor.execute(table.select().encode())
+
+    def insert_rows(self, table: Table, rows: Iterable[Row]) -> None:
+        """Add rows to a table by COPY."""
+        statement = f"COPY {table.name} ({', '.join(table.columns)}) FROM STDIN"
+        try:
+            with self._connection.cursor().copy(statement.encode()) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        except psycopg.DataError as error:
+            raise StoreUnusable(f"PostgreSQL does not take the {table.shown}: {_reason(error)}.") from None
 
 
 @functools.lru_cache(maxsize=1024)

@@ -63,6 +63,9 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (kind, id)
     )
     """,
+    """
+    ALTER TABLE configuration ALTER COLUMN name TYPE TEXT COLLATE "C"
+    """,
 )
 
 LATEST = len(MIGRATIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -15,6 +15,7 @@ from postroom.model.types import Model
 from postroom.registry.entities import Change, Document, Entity
 from postroom.registry.permissions import AFTER, UNRESTRICTED, IdRange
 from postroom.registry.rules import Rules
+from postroom.store.tables import Table
 
 ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
 OUTLINE_COLUMNS = (
@@ -283,6 +284,18 @@ class SqlTransaction(ABC):
     def delete_record(self, kind: str, record_id: str) -> None:
         """Remove a record."""
         self._execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
+
+    @abstractmethod
+    def rows(self, table: Table) -> Iterator[Row]:
+        """All rows of a table, in the order of its key, read as they are asked for."""
+
+    @abstractmethod
+    def insert_rows(self, table: Table, rows: Iterable[Row]) -> None:
+        """Add rows to a table as they are, few at a time."""
+
+    def delete_rows(self, table: Table) -> None:
+        """Empty a table."""
+        self._execute(f"DELETE FROM {table.name}")  # noqa: S608
 
     def _configure(self, name: str, value: dict[str, Any]) -> None:
         self._execute(PUT_CONFIGURATION, (name, msgspec.json.encode(value)))

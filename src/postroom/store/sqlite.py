@@ -9,7 +9,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -28,14 +28,18 @@ from postroom.store.interface import Store
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sql_transaction import LOGGED_COLUMNS, Rows, SqlTransaction
+from postroom.store.sql_transaction import LOGGED_COLUMNS, Row, Rows, SqlTransaction
+from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
+PROGRESS = logging.getLogger("postroom.progress")
 INSERT_CHANGE = f"INSERT INTO change ({LOGGED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 WAIT_SECONDS = 10.0
 RETRY_SECONDS = 5
 PRIVATE = 0o600
 """The mode of the files: passwords of sinks and links are among what they hold."""
+PAGES = 4096
+"""How many pages a backup copies between two reports of progress."""
 LARGE_LOG = 8 * 1024 * 1024
 CHECKPOINT_SECONDS = 2.0
 SHORT_WAIT, LONG_WAIT = 0.25, 3.0
@@ -60,6 +64,19 @@ class SqliteTransaction(SqlTransaction):
 
     def _insert_change(self, values: Sequence[Any]) -> int:
         return int(self._db.execute(INSERT_CHANGE, values).lastrowid or 0)
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        """All rows of a table; SQLite finds each when it is asked for."""
+        return self._db.execute(table.select())
+
+    def insert_rows(self, table: Table, rows: Iterable[Row]) -> None:
+        """Add rows to a table; what does not fit into the cache goes to disk."""
+        marks = ", ".join("?" * len(table.columns))
+        self._db.executemany(f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({marks})", rows)  # noqa: S608
+
+    def copy_pages(self, target: sqlite3.Connection) -> None:
+        """Copy the whole file as this transaction sees it, while others write to it."""
+        self._db.backup(target, pages=PAGES, progress=_report_pages)
 
 
 class SqliteStore:
@@ -220,7 +237,7 @@ class SqliteStore:
 
     def _start(self) -> None:
         writer = self._connect()
-        _migrate(writer, self._path)
+        migrate(writer, self._path)
         with self._watching:
             self._writer, self._watcher = writer, self._connect()
             self._openings += 1
@@ -276,6 +293,10 @@ class SqliteStore:
         return connection
 
 
+def _report_pages(_status: int, remaining: int, total: int) -> None:
+    PROGRESS.info("Copying pages: %s of %s", f"{total - remaining:,}", f"{total:,}")
+
+
 def _busy(detail: str) -> RegistryProblem:
     return RegistryProblem("server_busy", "/", detail=detail, headers={"retry-after": str(RETRY_SECONDS)})
 
@@ -293,23 +314,29 @@ def _make_private(path: Path) -> None:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the tables of a file to the newest schema, or make them."""
     if _schema_of(connection) == LATEST:  # a reader need not wait for a writer
         return
     connection.execute("BEGIN IMMEDIATE")
     found = _schema_of(connection)
     if found > LATEST:
         connection.rollback()
-        raise StoreUnusable(
-            f"the database was written by a newer Postroom (its schema is {found}, this one knows {LATEST}).",
-            place=str(path),
-            remedy="Use that Postroom, or another database.",
-        )
+        raise newer_schema(found, path)
     for step in MIGRATIONS[found:]:
         for statement in step.split(";"):
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {LATEST}")
     connection.commit()
+
+
+def newer_schema(found: int, path: Path) -> StoreUnusable:
+    """The error for a file that this Postroom does not understand."""
+    return StoreUnusable(
+        f"the database was written by a newer Postroom (its schema is {found}, this one knows {LATEST}).",
+        place=str(path),
+        remedy="Use that Postroom, or another database.",
+    )
 
 
 def _schema_of(connection: sqlite3.Connection) -> int:
