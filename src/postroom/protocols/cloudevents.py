@@ -144,6 +144,8 @@ def _bare_content_type(metadata: dict[str, Any]) -> str:
 
 def announced_mode(content_type: str) -> AnnouncedMode:
     """The mode that a content type announces: "unknown" for events in another format than JSON, "" for no event."""
+    if content_type == JSON_EVENT:  # as most spell it
+        return "structured"
     media = media_type(content_type)
     if media in _EVENT:
         return "structured"

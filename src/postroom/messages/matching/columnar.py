@@ -312,6 +312,8 @@ def _check(check: Check, column: Column, bound: dict[str, Column], bad: set[int]
         _bind(check.template, column, bound, bad)
         if not check.takes_any_string:
             _check_rule(check.has_type, column, bad)
+    elif check.keeps_rule is None and check.constant is not None and column.count(check.constant) == len(column):
+        return  # as nearly always
     elif check.path in _FEW_VALUES and _check_distinct(check, column, bad):
         return
     elif _count_equal(check, column) != len(column) or (check.constant is None and check.constraint.required):

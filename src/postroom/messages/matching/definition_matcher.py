@@ -62,13 +62,14 @@ class DefinitionMatcher:
         self.message_type = None if definition.message_type is None else Check(definition.message_type, definition.xid)
         # Most definitions differ in constants: those are compared first, and text with text needs no more than that.
         self._constants = [
-            (check.path[0], check.constant, check.constraint.required, check)
+            (check.path[0], check.constant, check.keeps_rule is None, check.constraint.required, check)
             for check in self.envelope
             if check.constant is not None
         ]
         self._open = [
             (
                 check.path[0],
+                check.constraint.required,
                 None if check.template is None else check.template.extract,
                 check.keeps_rule,
                 None if check.takes_any_string else check.has_type,
@@ -115,13 +116,15 @@ class DefinitionMatcher:
             if message.attributes is None:
                 return None
             get = message.attributes.get
-            for name, constant, required, check in self._constants:
+            for name, constant, suffices, required, check in self._constants:
                 value = get(name)
-                is_fine = not check.keeps_rule if value == constant else value is None and not required
+                is_fine = suffices if value == constant else value is None and not required
                 if not is_fine and check.problem(value, bound) is not None:
                     return None
-            for name, extract, keeps_rule, has_type, check in self._open:
+            for name, required, extract, keeps_rule, has_type, check in self._open:
                 value = get(name)
+                if value is None and not required:
+                    continue
                 if type(value) is not str or (bound and extract is not None):
                     if check.problem(value, bound) is not None:
                         return None
@@ -135,7 +138,7 @@ class DefinitionMatcher:
                     bound = found
                 if has_type is not None and not has_type(value):
                     return None
-            if not message.attributes.keys() <= COMMON_NAMES and odd_names(message.attributes):
+            if not COMMON_NAMES.issuperset(message.attributes) and odd_names(message.attributes):
                 return None
         elif self._is_foreign and (message.attributes is not None or any(self._foreign_problems(message, bound))):
             return None
