@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.registry.query.compare_values import RELATIVE, compares, equals, has_wildcard, order_key
+from postroom.registry.query.compare_values import RELATIVE, Operands, compares, equals, has_wildcard, order_key
 
 ALPHABET = st.sampled_from("aAbB*\\.%é")
 
@@ -76,3 +76,11 @@ def test_only_scalars_compare(value: Any) -> None:
 def test_odd_numbers_are_no_numbers(text: str) -> None:
     assert not equals(3, text)
     assert not any(compares(3, sign, text) for sign in RELATIVE)
+
+
+TEXTS = st.one_of(st.text(ALPHABET, max_size=4), st.sampled_from(["true", "1", "1.0", "-2", "1e0", "*", "x"]))
+
+
+@given(st.one_of(SCALARS, st.text(ALPHABET, max_size=4)), st.lists(TEXTS, max_size=6))
+def test_several_operands_are_compared_as_each_of_them(value: Any, texts: list[str]) -> None:
+    assert Operands(texts).match(value) == any(equals(value, text) for text in texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ Key = tuple[Any, ...]
 
 _NUMBER = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
 _LONGEST_KEPT = 200
+BOOLEANS = {"true": True, "false": False}
 _STAR = re.compile(r"\\\*|\*")
 RELATIVE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -68,17 +69,44 @@ def compares(value: Any, sign: str, operand: str) -> bool:
     return wanted is not None and RELATIVE[sign](order_key(value), order_key(wanted))
 
 
+class Operands:
+    """Operands of `=`, of which a value may equal any; `*` in one of them matches any characters of a string.
+
+    Those without a wildcard are looked up at once: a request may have hundreds, and compares them with everything.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        texts = list(texts)
+        plain = [text.replace("\\*", "*") for text in texts if not has_wildcard(text)]
+        numbers = (_number(text) for text in plain)
+        self._takes_all = "*" in texts
+        self._strings = frozenset(map(_folded, plain))
+        self._others = frozenset({order_key(number) for number in numbers if number is not None})
+        self._others |= {order_key(value) for text, value in BOOLEANS.items() if text in plain}
+        self._patterns = [_literals(text.casefold()) for text in texts if has_wildcard(text)]
+
+    def match(self, value: Any) -> bool:
+        """Whether a value equals one of the operands."""
+        if self._takes_all:
+            return True
+        if not isinstance(value, str):
+            return isinstance(value, int | float) and order_key(value) in self._others
+        if self._strings and _folded(value) in self._strings:
+            return True
+        if not self._patterns:
+            return False
+        folded = value.casefold()
+        return any(_matches_literals(folded, literals) for literals in self._patterns)
+
+
 def equals(value: Any, text: str) -> bool:
-    """Whether a value equals an operand, in which `*` matches any characters of a string."""
-    if text == "*":
-        return True
-    if isinstance(value, str) and has_wildcard(text):
-        return matches_pattern(value.casefold(), text.casefold())
-    plain = text.replace("\\*", "*")
-    wanted = _typed(value, plain)
-    if isinstance(wanted, str):
-        return _folded(value) == _folded(wanted)
-    return wanted is not None and order_key(value) == order_key(wanted)
+    """Whether a value equals one operand."""
+    return _operand(text).match(value)
+
+
+@lru_cache(maxsize=1024)
+def _operand(text: str) -> Operands:
+    return Operands((text,))
 
 
 @lru_cache(maxsize=1024)
@@ -91,7 +119,7 @@ def _typed(value: Any, text: str) -> Any:
     """The operand as a value of the same type; None when it is none, or when the value is no scalar (FLAG-031)."""
     match value:
         case bool():
-            return {"true": True, "false": False}.get(text)
+            return BOOLEANS.get(text)
         case int() | float():
             return _number(text)
         case str():
@@ -108,7 +136,11 @@ def _number(text: str) -> int | float | None:
 
 def matches_pattern(value: str, pattern: str) -> bool:
     """Whether a string matches a pattern with `*`, in one pass over it."""
-    first, *rest = _literals(pattern)
+    return _matches_literals(value, _literals(pattern))
+
+
+def _matches_literals(value: str, literals: list[str]) -> bool:
+    first, *rest = literals
     if not rest or not value.startswith(first):
         return value == first
     *middle, last = rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
@@ -12,7 +13,7 @@ import msgspec
 from postroom.model.types import Model
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.query.compare_values import RELATIVE, compares, equals, has_wildcard
+from postroom.registry.query.compare_values import RELATIVE, Operands, compares, equals, has_wildcard
 from postroom.registry.query.dot_notation import BadPath, Path, parse_path, values_at, write_path
 
 EXCLUDE_ALL = "excludeall"
@@ -69,36 +70,80 @@ class FilterResult(msgspec.Struct, frozen=True):
     below: dict[str, Filter] = {}
 
 
-class Filter(msgspec.Struct, frozen=True):
+class _Deeper(msgspec.Struct, frozen=True):
+    """An alternative about what is below an entity: what has to hold for it, and for members of a collection."""
+
+    here: tuple[Expression, ...]
+    collection: str
+    rest: tuple[Expression, ...]
+
+
+class _Plan:
+    """Alternatives in the order in which they cost least: comparisons with `=` at one path are one lookup."""
+
+    def __init__(self, alternatives: tuple[tuple[Expression, ...], ...]) -> None:
+        equal: dict[Path, list[str]] = {}
+        self.others: list[tuple[Expression, ...]] = []
+        self.deeper: list[_Deeper] = []
+        for alternative in alternatives:
+            names = {one.collections[0] for one in alternative if one.collections}
+            if len(names) == 1:
+                here = tuple(one for one in alternative if not one.collections)
+                rest = tuple(one.below() for one in alternative if one.collections)
+                self.deeper.append(_Deeper(here, names.pop(), rest))
+            elif names:
+                continue  # nothing lies below two collections at once
+            elif len(alternative) == 1 and alternative[0].sign == "=" and alternative[0].value is not None:
+                equal.setdefault(alternative[0].path, []).append(alternative[0].value)
+            else:
+                self.others.append(alternative)
+        self.equal = {path: Operands(texts) for path, texts in equal.items()}
+        self._last: tuple[list[_Deeper], FilterResult] = ([], FilterResult())
+
+    def below(self, chosen: list[_Deeper]) -> FilterResult:
+        """The filters of collections; for most entities they are those of the entity before."""
+        if self._last[0] != chosen:
+            below: dict[str, list[tuple[Expression, ...]]] = {}
+            for one in chosen:
+                below.setdefault(one.collection, []).append(one.rest)
+            filters = {name: Filter(tuple(rest)) for name, rest in below.items()}
+            self._last = (chosen, FilterResult(below=filters))
+        return self._last[1]
+
+
+class Filter(msgspec.Struct, frozen=True, dict=True):
     """Alternatives, each of expressions that all have to hold; without alternatives nothing is selected."""
 
     alternatives: tuple[tuple[Expression, ...], ...] = ()
 
     def evaluate(self, document: Mapping[str, Any]) -> FilterResult:
         """Evaluate the expressions about this entity; those about its collections are returned as their filters."""
-        below: dict[str, list[tuple[Expression, ...]]] = {}
-        values = _Values(document)
-        for alternative in self.alternatives:
-            if not all(one.holds(values[one.path]) for one in alternative if not one.collections):
-                continue
-            deeper = [one for one in alternative if one.collections]
-            if not deeper:
-                return FilterResult(everything=True)
-            names = {one.collections[0] for one in deeper}
-            if len(names) == 1:  # nothing lies below two collections at once
-                below.setdefault(names.pop(), []).append(tuple(one.below() for one in deeper))
-        return FilterResult(below={name: Filter(tuple(rest)) for name, rest in below.items()})
+        plan, values = self._plan, _Values(document)
+        if any(operands.match(value) for path, operands in plan.equal.items() for value in values[path]):
+            return EVERYTHING
+        if any(_all_hold(alternative, values) for alternative in plan.others):
+            return EVERYTHING
+        return plan.below([one for one in plan.deeper if _all_hold(one.here, values)])
+
+    @functools.cached_property
+    def _plan(self) -> _Plan:
+        return _Plan(self.alternatives)
 
     @property
     def mentions_meta(self) -> bool:
         """Whether an expression is about `meta`, so that entities have to be rendered with it."""
         return any(one.path[0] == "meta" for alternative in self.alternatives for one in alternative)
 
+    @functools.cached_property
     def query(self) -> str:
         """The filter as a query string (FLAG-021, FLAG-022)."""
         if not self.alternatives:
             return f"filter={EXCLUDE_ALL}"
         return "&".join(f"filter={_encoded(','.join(map(str, one)))}" for one in self.alternatives)
+
+
+def _all_hold(expressions: tuple[Expression, ...], values: _Values) -> bool:
+    return all(one.holds(values[one.path]) for one in expressions)
 
 
 EXCLUDES_ALL = Filter()
@@ -138,7 +183,7 @@ class FilterScope(msgspec.Struct, frozen=True):
         if not self.is_on:
             return ""
         wanted = self.filter if count else EXCLUDES_ALL
-        return f"?{wanted.query()}" if wanted is not None else ""
+        return f"?{wanted.query}" if wanted is not None else ""
 
 
 UNFILTERED = FilterScope()
