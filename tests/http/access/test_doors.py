@@ -39,6 +39,7 @@ def test_a_key_opens_as_bearer_and_as_basic(guarded: Start, make_key: MakeKey) -
     assert service.ask("GET", "/", headers=bearer(key)).status == 200
     assert service.ask("GET", "/", headers={"authorization": f"bearer  {key}"}).status == 200
     assert service.ask("GET", "/", headers=basic("ci", key)).status == 200
+    assert service.ask("GET", "/", headers=basic("ci", key.removeprefix("postroom_ci_"))).status == 200
 
 
 def wrong_credentials(key: str) -> dict[str, dict[str, str]]:
@@ -49,6 +50,7 @@ def wrong_credentials(key: str) -> dict[str, dict[str, str]]:
         "no key at all": bearer("secret"),
         "nothing": bearer(""),
         "the user of another key": basic("cd", key),
+        "the secret for another user": basic("cd", key.removeprefix("postroom_ci_")),
         "no user": basic("", key),
         "no base64": {"Authorization": "Basic %%%"},
         "no UTF-8": {"Authorization": "Basic /////w=="},

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from postroom.access.audit import AuditJournal
 from postroom.access.authentication import Admission, Authenticator, ProviderDown, SignInFailed
-from postroom.access.keys import split_key
+from postroom.access.keys import MARK, split_key
 from postroom.access.sign_in_limits import RateLimit, SignInLimit
 from postroom.errors import BadSetting
 from postroom.http.server.asgi import Scope
@@ -154,13 +154,13 @@ def _is_preflight(scope: Scope, headers: Headers) -> bool:
 
 
 def _basic(value: str) -> str:
-    """The key of Basic credentials, `ID:KEY`; what names another key is none."""
+    """The key of Basic credentials, `ID:KEY` or `ID:SECRET`; what names another key is none."""
     try:
-        user, _, key = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+        user, _, given = base64.b64decode(value.strip(), validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         return ""
-    found = split_key(key)
-    return key if found is not None and found[0] == user else ""
+    start = f"{MARK}_{user}_"
+    return given if given.startswith(start) else start + given
 
 
 def _unauthorized(detail: str, challenge: str = CHALLENGE) -> RegistryProblem:
