@@ -66,7 +66,7 @@ format: setup ## Put the code into the house format
 	@$(BIN)/ruff check --fix .
 
 # Every extra that installs without a compiler.
-EXTRAS  := spark postgres kafka mqtt nats
+EXTRAS  := spark postgres kafka mqtt nats tracing
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command "make lock"
 

@@ -1,5 +1,5 @@
-"""Write the reference pages that repeat what the program knows: commands, settings, errors, protocol
-options.
+"""Write the reference pages that repeat what the program knows: commands, settings, errors, metrics,
+protocol options.
 
 `python scripts/reference.py` writes them, `python scripts/reference.py --check` only says which are out of date.
 """
@@ -22,6 +22,7 @@ from postroom.cli.command import ExampleCommand
 from postroom.cli.main import all_commands, main
 from postroom.errors import PostroomError
 from postroom.http.access.routes import NEEDS, ROUTES, Route
+from postroom.http.operations.metric_table import FAMILIES, REQUEST_BUCKETS
 from postroom.protocols.protocol import Option, Wire
 from postroom.protocols.protocol_table import PROTOCOLS
 from postroom.registry.problems import PROBLEMS
@@ -197,11 +198,42 @@ def _otherwise(route: Route) -> str:
     return "-" if route.need in NEEDS[:2] else str(route.otherwise)
 
 
+def metrics_page() -> str:
+    """Every metric of the service."""
+    opening = """
+        # Metrics
+
+        `GET /metrics` (also `/-/metrics`) has these, in the text format of Prometheus.
+        [Operate it](../how-to/operate.md#metrics) shows how to scrape them, and what to watch.
+
+        A label `route` is a template, such as `/{grouptype}/{groupid}`, never a path: the number of series does not
+        depend on what clients ask for. `status` is the status code, 499 where the client left before there was an
+        answer. `pid` is the process: with several `workers`, whichever is scraped answers for all of them, and sums
+        what has no `pid`. What the store knows (changes, deliveries, states of links) is the same in every process
+        on one store: take its maximum, not its sum.
+    """
+    rows = [
+        (f"`{one.name}`", one.type, ", ".join(f"`{label}`" for label in one.labels) or "-", one.help)
+        for one in FAMILIES
+    ]
+    bounds = ", ".join(f"{bound:g}" for bound in REQUEST_BUCKETS)
+    buckets = f"## Buckets\n\nHistograms have buckets up to these numbers of seconds: {bounds}."
+    return _page(
+        inspect.cleandoc(opening), _table(("metric", "type", "labels", "meaning"), rows), _wrapped_section(buckets)
+    )
+
+
+def _wrapped_section(text: str) -> str:
+    title, _, body = text.partition("\n\n")
+    return f"{title}\n\n{_wrapped(body)}"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "access.md": access_page,
     "commands.md": commands_page,
     "settings.md": settings_page,
     "errors.md": errors_page,
+    "metrics.md": metrics_page,
     "protocol-options.md": protocol_options_page,
 }
 

@@ -13,6 +13,8 @@ from postroom.registry.problems import RegistryProblem
 ROOT = "/"
 ANONYMOUS = "anonymous"
 """The principal of requests without credentials."""
+METRICS = "/-/metrics"
+"""What somebody may read who reads the numbers of the service and nothing else: a prefix that is no entity's."""
 ANY = "*"
 DEEPEST = 4
 """Prefixes end at a Resource: its Versions are read and written with it."""
@@ -101,8 +103,8 @@ class Prefixes:
 
 def normal_prefix(pattern: str) -> str:
     """A prefix in its one spelling: lower case, collections as all of their ids. PrefixRefused for anything else."""
-    if pattern == ROOT:
-        return ROOT
+    if pattern in (ROOT, METRICS):
+        return pattern
     parts = pattern.removesuffix("/").split("/")
     if parts[0] or not 2 <= len(parts) <= DEEPEST + 1:
         raise PrefixRefused(
@@ -158,6 +160,11 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse a write, with the grant that is missing; Versions and meta are written with their Resource."""
         if not self.write.covers(xid):
             raise _forbidden(xid, f"write on {'/'.join(xid.split('/')[: DEEPEST + 1])}")
+
+    def require_read(self, xid: str) -> None:
+        """Refuse to show something that everybody knows to be there."""
+        if not self.read.covers(xid):
+            raise _forbidden(xid, f"read on {xid}")
 
     def require_admin(self, subject: str) -> None:
         """Refuse what only administrators may do."""

@@ -30,6 +30,7 @@ _SCHEMA = "/schemagroups/fleet/schemas/ride"
 
 ROUTES: tuple[Route, ...] = (
     Route(path="/healthz, /readyz", methods=("GET",), need="nothing", example="/healthz"),
+    Route(path="/metrics", methods=("GET",), need="admin", on="`/`, or read on `/-/metrics` or `/`"),
     Route(path="/", methods=("GET",), need="credentials", on="shows what may be read"),
     Route(path="/", methods=("PUT", "PATCH"), need="admin", on="or write on `/`", body={}),
     Route(

@@ -12,6 +12,9 @@ from postroom.access.authentication import Admission, Authenticator, MustVerify
 from postroom.access.upkeep import AccessUpkeep
 from postroom.http.access.doors import NOBODY, OPEN, PRIVATE, Doors
 from postroom.http.older_releases.releases import named_release
+from postroom.http.operations.measured_store import MeasuredStore
+from postroom.http.operations.request_observer import RequestObserver
+from postroom.http.operations.server_process import ServerProcess
 from postroom.http.server.allowed_hosts import AllowedHosts
 from postroom.http.server.asgi import ASGIApp, Receive, Scope, Send, run_lifespan
 from postroom.http.server.base_url import BaseUrlReader
@@ -47,8 +50,10 @@ for _type in (Access, Capabilities, Cursor, MakeOrder, Model):
     msgspec.json.Decoder(_type)
 
 
-def create_app(store: Store, settings: Settings) -> ASGIApp:
+def create_app(store: Store, settings: Settings, process: ServerProcess | None = None) -> ASGIApp:
     """The service over a store; the store is closed when the application stops."""
+    process = process or ServerProcess()
+    store = MeasuredStore(store, process.metrics)
 
     @contextmanager
     def running() -> Iterator[None]:
@@ -56,14 +61,15 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
         dispatcher.start()
         links = LinkRunner(store, settings)
         links.start()
-        edge.start()
+        edge.start(dispatcher, links)
         yield
         edge.stop()
         links.stop()
         dispatcher.stop()
         store.close()
 
-    edge = Edge(store, settings)
+    edge = Edge(store, settings, process)
+    serve = RequestObserver(edge.serve, process.metrics)
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -71,7 +77,7 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
         elif scope["type"] != "http":
             await send({"type": "websocket.close"})
         else:
-            await edge.serve(scope, receive, send)
+            await serve(scope, receive, send)
 
     return front
 
@@ -79,9 +85,10 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
 class Edge:
     """Every path of the service; the model decides at run time which of them exist."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, process: ServerProcess) -> None:
         self._store = store
         self._settings = settings
+        self._process = process
         self._base_urls = BaseUrlReader(settings.trusted_proxies, AllowedHosts(settings))
         self._doors: Doors | None = None
         self._common: RawHeaders = []
@@ -97,13 +104,15 @@ class Edge:
         self._streams = Streams(store, settings.max_streams)
         self._pools = Pools(settings)
 
-    def start(self) -> None:
+    def start(self, dispatcher: EventDispatcher, links: LinkRunner) -> None:
         """Begin what is done beside requests."""
+        self._process.start(dispatcher, links, self._pools, self._streams)
         if self._upkeep is not None:
             self._upkeep.start()
 
     def stop(self) -> None:
         """End it."""
+        self._process.stop()
         if self._upkeep is not None:
             self._upkeep.stop()
 
@@ -115,8 +124,12 @@ class Edge:
         """Answer one request: find out who asks, then give what is kept for them, or make an answer."""
         headers, version = _first_headers(scope), self._store.version()
         admission = OPEN if self._doors is None else await self.admit(self._doors, scope, headers, version)
-        if not await self.answer_kept(scope, headers, version, admission, send):
-            await self(scope, receive, send, admission)
+        if await self.answer_kept(scope, headers, version, admission, send):
+            self._process.metrics.hits += 1
+            return
+        if scope["method"] == "GET":
+            self._process.metrics.misses += 1
+        await self(scope, receive, send, admission)
 
     async def admit(
         self, doors: Doors, scope: Scope, headers: dict[bytes, bytes], version: int
@@ -247,7 +260,7 @@ class Edge:
     async def _make(self, runner: RequestRunner, request: Request, is_old: bool) -> tuple[Representation, Response]:
         try:
             made, given = await runner.run(
-                lambda: self._represented(answer(request, self._store, self._settings), request)
+                lambda: self._represented(answer(request, self._store, self._settings, self._process), request)
             )
             if given.after is not None:
                 ready = partial(finish, given, request, self._store, self._settings)

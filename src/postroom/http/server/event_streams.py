@@ -60,6 +60,9 @@ class Streams:
         self._followers: set[Follower] = set()
         self._looking: asyncio.Task[None] | None = None
 
+    def __len__(self) -> int:
+        return len(self._followers)
+
     @property
     def is_full(self) -> bool:
         """Whether another client would be too many."""

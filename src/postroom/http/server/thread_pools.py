@@ -36,30 +36,35 @@ class Pool:
         self._free = asyncio.Semaphore(threads)
         self._most_waiting = most_waiting
         self._max_wait_s = max_wait_s
-        self._waiting = 0
+        self.waiting = 0
+        """How many requests wait for a thread."""
+        self.busy = 0
+        """How many threads are at work."""
 
     async def run(self, function: Callable[[], T], path: str, end: float = math.inf) -> T:
         """Call a function in a thread of the pool; `server_busy` when none is free in time."""
         await self._acquire(path, end)
+        self.busy += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, function)
         finally:
+            self.busy -= 1
             self._free.release()
 
     async def _acquire(self, path: str, end: float) -> None:
         if not self._free.locked():
             await self._free.acquire()
             return
-        if self._waiting >= self._most_waiting:
+        if self.waiting >= self._most_waiting:
             raise busy(path)
-        self._waiting += 1
+        self.waiting += 1
         try:
             async with asyncio.timeout(min(self._max_wait_s, end - time.monotonic())):
                 await self._free.acquire()
         except TimeoutError:
             raise busy(path) from None
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
 
 
 class Pools:
@@ -73,6 +78,10 @@ class Pools:
         self.matches = Pool(4, 64)
         self.fetches = Pool(16, 64)
         self.sign_ins = Pool(4, 64)
+
+    def named(self) -> dict[str, Pool]:
+        """All of them by name."""
+        return {name: pool for name, pool in vars(self).items() if isinstance(pool, Pool)}
 
     def of(self, request: Request) -> Pool:
         """The pool that answers a request."""

@@ -9,10 +9,11 @@ import signal
 import socket
 import ssl
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ from postroom.settings import Settings
 if TYPE_CHECKING:
     from postroom.http.server.asgi import ASGIApp
 
+LOG = logging.getLogger("postroom.http")
 START_SECONDS = 30
 IDLE_SECONDS = 75
 STOP_SECONDS = 5
@@ -61,7 +63,12 @@ class Logs:
 
 def run(settings: Settings, listening: socket.socket) -> None:
     """Answer on the socket until a signal says stop."""
-    factory = functools.partial(worker_app, settings, Logs(), os.getpid())
+    with _metrics_folder(settings) as folder:
+        _run(settings, listening, folder)
+
+
+def _run(settings: Settings, listening: socket.socket, metrics_folder: str) -> None:
+    factory = functools.partial(worker_app, settings, Logs(), os.getpid(), metrics_folder)
     config = configuration(settings, factory)
     address = Address(settings.host, listening.getsockname()[1], bool(settings.tls_cert))
     # A second signal, or one that comes before the server looks for them, ends the process without ado.
@@ -79,6 +86,22 @@ def run(settings: Settings, listening: socket.socket) -> None:
     except SystemExit as stop:
         if stop.code not in (None, 0):
             raise MissingSystem("the server stopped because it could not start.") from None
+
+
+@contextmanager
+def _metrics_folder(settings: Settings) -> Iterator[str]:
+    """Where several processes put what they measure; empty where there is one, or no room for files."""
+    if settings.workers == 1:
+        yield ""
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="postroom-metrics-", ignore_cleanup_errors=True)
+    except OSError as error:
+        LOG.warning("each process answers /metrics for itself: there is no folder for temporary files (%s)", error)
+        yield ""
+        return
+    with folder as name:
+        yield name
 
 
 def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn.Config:
@@ -109,12 +132,13 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
     )
 
 
-def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
+def worker_app(settings: Settings, logs: Logs, parent: int, metrics_folder: str = "") -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     import postroom.catalog.entity_lint  # noqa: F401  # so that the first write need not wait for it
     from postroom.access.grants import disown_group, own_new_group
     from postroom.catalog.open_store import open_store
     from postroom.catalog.wiring import rules_of
+    from postroom.http.operations.server_process import ServerProcess
     from postroom.http.server.app import create_app
     from postroom.messages.gc_pause import collect_rarely
     from postroom.replication.replicas.origins import guarded
@@ -131,9 +155,9 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
         store = open_store(
             settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
         )
-        app = create_app(store, settings)
+        app = create_app(store, settings, ServerProcess(metrics_folder))
     except PostroomError as error:
-        logging.getLogger("postroom.http").error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
+        LOG.error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
         sys.exit(STARTUP_FAILURE)
     collect_rarely()
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from postroom.http.server.request import Request
@@ -17,11 +17,13 @@ from postroom.model.includes import CachedFetch, Fetch, expand_includes
 from postroom.model.model_refused import ModelRefused
 from postroom.model.render import render_model
 from postroom.outbound.client import allowed_fetcher
+from postroom.prometheus_text import CONTENT_TYPE
 from postroom.registry.configuration.capabilities import Capabilities
 from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.configuration.offered_capabilities import offered
 from postroom.registry.paths import DETAILS, EntityPath
+from postroom.registry.permissions import METRICS
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.render import render
@@ -31,6 +33,9 @@ from postroom.registry.write.merge_attributes import as_body
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 from postroom.store.interface import Store
+
+if TYPE_CHECKING:
+    from postroom.http.operations.server_process import ServerProcess
 
 ROOT = EntityPath(kind="registry", xid="/")
 NAMES = (".well-known/xregistry", ".xregistry")
@@ -48,21 +53,26 @@ METHODS: dict[str, tuple[str, ...]] = {
     "make": ("POST",),
     "healthz": ("GET", "HEAD"),
     "readyz": ("GET", "HEAD"),
+    "metrics": ("GET", "HEAD"),
 }
-OURS = frozenset({"healthz", "lint", "make", "match", "readyz"})
+OURS = frozenset({"healthz", "lint", "make", "match", "metrics", "readyz"})
 ONLY_ESCAPED = frozenset({"lint"})
 """What lives under `/-/` and nowhere else."""
 SERVICES = OURS.union(NAMES)
 """What says nothing about the registry's own data, and reads it as it needs."""
 
 
-def answer_service(name: str, request: Request, store: Store, settings: Settings) -> Response:
+def answer_service(
+    name: str, request: Request, store: Store, settings: Settings, process: ServerProcess | None = None
+) -> Response:
     """Answer a request to one of our own fixed names, or to discovery; its method is known to be allowed."""
     match name:
         case "healthz":
             return Response(json={"status": "ok"})
         case "readyz":
-            return _ready(store, settings)
+            return _ready(store, settings, process)
+        case "metrics":
+            return _metrics(request, store, process)
         case "lint":
             return answer_lint(request, store)
         case "match":
@@ -73,13 +83,25 @@ def answer_service(name: str, request: Request, store: Store, settings: Settings
             return Response(json={"registries": [request.base]})  # core §xRegistry Discovery, C-54
 
 
-def _ready(store: Store, settings: Settings) -> Response:
+def _ready(store: Store, settings: Settings, process: ServerProcess | None) -> Response:
+    if process is not None and (trouble := process.trouble()):
+        return _not_ready("stopping" if process.is_stopping else "failing", trouble)
     with store.read() as tx:
         if tx.entity("/") is None:
-            return Response(status=503, json={"status": "empty"}, cacheable=False)
+            return _not_ready("empty", "The store holds no registry.")
     if trouble := store.trouble(settings.min_free_mb * MEGABYTE):
-        return Response(status=503, json={"status": "full", "detail": trouble}, cacheable=False)
+        return _not_ready("full", trouble)
     return Response(json={"status": "ready"}, cacheable=False)
+
+
+def _not_ready(status: str, detail: str) -> Response:
+    return Response(status=503, json={"status": status, "detail": detail}, cacheable=False)
+
+
+def _metrics(request: Request, store: Store, process: ServerProcess | None) -> Response:
+    request.permissions.require_read(METRICS)
+    text = process.exposed(store) if process is not None else ""
+    return Response(headers={"Content-Type": CONTENT_TYPE}, content=text.encode(), cacheable=False)
 
 
 def answer_configuration(

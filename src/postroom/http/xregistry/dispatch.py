@@ -6,6 +6,7 @@ import itertools
 import logging
 import uuid
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -32,17 +33,20 @@ from postroom.settings import Settings
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
+if TYPE_CHECKING:
+    from postroom.http.operations.server_process import ServerProcess
+
 WRITES = frozenset({"PUT", "PATCH", "POST", "DELETE"})
 LOG = logging.getLogger("postroom.http")
 
 
-def answer(request: Request, store: Store, settings: Settings) -> Response:
+def answer(request: Request, store: Store, settings: Settings, process: ServerProcess | None = None) -> Response:
     """The answer to a request, whatever happens on the way; with `after`, it waits for `finish`.
 
     Everything from here on gets the store as the one who asks may see it.
     """
     store = _seen(store, request)
-    return _answered(lambda: _begun(request, store, settings), request, store, settings)
+    return _answered(lambda: _begun(request, store, settings, process), request, store, settings)
 
 
 def finish(made: Response, request: Request, store: Store, settings: Settings) -> Response:
@@ -69,8 +73,8 @@ def next_piece(pieces: Iterator[bytes], request: Request, settings: Settings) ->
         raise RegistryProblem("server_error", request.path) from error
 
 
-def _begun(request: Request, store: Store, settings: Settings) -> Response:
-    made = _dispatch(request, store, settings)
+def _begun(request: Request, store: Store, settings: Settings, process: ServerProcess | None) -> Response:
+    made = _dispatch(request, store, settings, process)
     if made.after is not None:
         return made
     if made.pieces is not None:
@@ -126,7 +130,7 @@ def _release(request: Request, store: Store) -> OlderRelease | None:
         return requested_release(request.query, read_capabilities(tx))
 
 
-def _dispatch(request: Request, store: Store, settings: Settings) -> Response:
+def _dispatch(request: Request, store: Store, settings: Settings, process: ServerProcess | None) -> Response:
     if request.path.startswith(SHORT):
         return configuration.answer_short(request, store)
     if found := mounted(request, store):
@@ -134,7 +138,7 @@ def _dispatch(request: Request, store: Store, settings: Settings) -> Response:
         return mount(inner, store, settings)
     name = _fixed_name(request.path, store)
     if name in configuration.SERVICES:
-        return _service(name, request, store, settings)
+        return _service(name, request, store, settings, process)
     if request.method not in WRITES:
         with store.read() as tx:
             return _registry(tx, request, name, settings)
@@ -151,12 +155,12 @@ def _includes(request: Request, name: str | None, store: Store, settings: Settin
     return configuration.fetch_includes(request, settings)
 
 
-def _service(name: str, request: Request, store: Store, settings: Settings) -> Response:
+def _service(name: str, request: Request, store: Store, settings: Settings, process: ServerProcess | None) -> Response:
     if options := check_method(request, configuration.METHODS[name]):
         return options
     with store.read() as tx:
         parse_flags(request.query, read_capabilities(tx), request.path)
-    return configuration.answer_service(name, request, store, settings)
+    return configuration.answer_service(name, request, store, settings, process)
 
 
 def _registry(

@@ -11,15 +11,14 @@ from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
 from postroom.pipeline.lake.manifest import unfinished
 from postroom.pipeline.lake.reconciliation import balance_of
-
-_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+from postroom.prometheus_text import MetricFamily, MetricType, joined, render_values
 
 
 class Metric(msgspec.Struct, frozen=True):
     """One metric: name, type, help, and its values by the value of its label (one without a label has the key "")."""
 
     name: str
-    kind: str
+    kind: MetricType
     help: str
     values: Mapping[str, float]
     label: str = ""
@@ -70,8 +69,6 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
 
 
 def _exposed(metric: Metric) -> str:
-    lines = [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} {metric.kind}"]
-    for value, number in sorted(metric.values.items()):
-        label = f'{{{metric.label}="{value.translate(_ESCAPES)}"}}' if metric.label else ""
-        lines.append(f"{metric.name}{label} {number}")
-    return "\n".join(lines) + "\n"
+    labels = (metric.label,) if metric.label else ()
+    family = MetricFamily(name=metric.name, type=metric.kind, help=metric.help, labels=labels)
+    return joined(render_values(family, {(value,) if labels else (): n for value, n in metric.values.items()}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from contextlib import suppress
 
 import msgspec
@@ -36,6 +37,16 @@ class LinkRunner:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="postroom-links", daemon=True)
         self._running: dict[str, _Running] = {}
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs links, or waits for its turn to: another process may be the one that does."""
+        return self._thread.is_alive()
+
+    def lags(self) -> dict[str, float]:
+        """For how many seconds each link that runs here has not been known to have everything."""
+        now = time.monotonic()
+        return {link_id: now - running.complete for link_id, running in list(self._running.items())}
 
     def start(self) -> None:
         """Begin to run links."""
@@ -92,6 +103,8 @@ class _Running:
         self._stopping = threading.Event()
         self._remote: ReplicaSource | ReplicaTarget | None = None
         self._noted: LinkRun | None = None
+        self.complete = time.monotonic()
+        """When it last had everything that its source had, or was started."""
         self._thread = threading.Thread(target=self._run, name=f"postroom-link-{link_id}", daemon=True)
         self._thread.start()
 
@@ -141,6 +154,8 @@ class _Running:
                 return
 
     def _report(self, error: str) -> None:
+        if not error:
+            self.complete = time.monotonic()
         self._note("waiting" if error else "running", error)
 
     def _note(self, status: RunStatus, error: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import queue
 import threading
 import time
@@ -33,6 +34,8 @@ POLL_SECONDS = 0.1
 PAUSE_SECONDS = 1.0
 IDLE_SECONDS = 20.0
 MOST_WORKERS = 256
+LONGEST_LOOK_SECONDS = 60.0
+"""A dispatcher that has not looked for changes for so long hangs."""
 
 
 class EventDispatcher:
@@ -58,6 +61,13 @@ class EventDispatcher:
         self._busy: set[str] = set()
         self._bodies: dict[str, bytes] = {}
         self._has_skipped = False
+        self._looked = math.inf
+        """When it last looked for changes; never, while another process delivers."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it delivers, or waits for its turn to: another process may be the one that does."""
+        return self._thread.is_alive() and time.monotonic() - self._looked < LONGEST_LOOK_SECONDS
 
     def start(self) -> None:
         """Begin to deliver."""
@@ -83,6 +93,7 @@ class EventDispatcher:
         version = -1
         newest = ""
         while not self._stopping.wait(self._poll_s):
+            self._looked = time.monotonic()
             try:
                 present = self._store.version()
                 if present != version or self._has_skipped:
