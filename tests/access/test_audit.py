@@ -98,7 +98,7 @@ def test_old_records_go_and_the_oldest_of_too_many(
     monkeypatch.setattr(audit, "MOST_KEPT", most)
     with store.write() as tx:
         for age in range(5):
-            moment = datetime.now(UTC) - timedelta(days=age)
+            moment = datetime.now(UTC) - timedelta(days=age, hours=1)
             put_audit(tx, AuditRecord(time=moment.isoformat(), event="signin", principal=str(age)))
     forget_audit(store, days)
     assert [one.principal for one in kept(store)] == [str(age) for age in range(left)]
