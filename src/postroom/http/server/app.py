@@ -166,7 +166,7 @@ class Edge:
         if b"if-none-match" in headers or b"origin" in headers:
             await self._send(kept, self._request(scope, admission), send)
         else:
-            headers_sent = [*kept.headers, *self._common, _content_length(kept.body)]
+            headers_sent = [*kept.headers, *self._privacy(kept.headers), _content_length(kept.body)]
             await _send_whole(kept.status, headers_sent, kept.body, send)
         return True
 
@@ -313,8 +313,13 @@ class Edge:
         """The headers of every answer: who may share it, and for how long."""
         shared = sharing_headers(request, self._origins, (name.decode("latin-1") for name, _ in given))
         sharing = [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
-        has_control = any(name == b"cache-control" for name, _ in given)
-        return sharing + [one for one in self._common if not (has_control and one[0] == b"cache-control")]
+        return sharing + self._privacy(given)
+
+    def _privacy(self, given: RawHeaders) -> RawHeaders:
+        """What keeps answers from others where access is on; an answer with a stricter Cache-Control keeps that one."""
+        if not self._common or all(name != b"cache-control" for name, _ in given):
+            return self._common
+        return [one for one in self._common if one[0] != b"cache-control"]
 
 
 def _path(scope: Scope) -> str:
