@@ -77,17 +77,26 @@ class AsgiClient:
 
         parts = iter([{"type": "http.request", "body": body, "more_body": False}])
 
+        left = asyncio.Event()
+
         async def receive() -> Message:
             for part in parts:
                 return part
-            return await asyncio.Future()  # a client that waits for its answer
+            await left.wait()  # a client that waits for its answer, and for the first piece of one without an end
+            return {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:
             sent.append(message)
+            if message.get("body") and _is_stream(sent[0]["headers"]):
+                left.set()
 
         await self._app(scope, receive, send)
         start, *rest = sent
         return Reply(start["status"], start["headers"], b"".join(message["body"] for message in rest))
+
+
+def _is_stream(headers: RawHeaders) -> bool:
+    return (b"content-type", b"text/event-stream") in headers
 
 
 def _raw(headers: dict[str, str]) -> RawHeaders:

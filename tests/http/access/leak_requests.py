@@ -53,6 +53,33 @@ DEPTHS = {
 """How long paths are that take a method, and some that do not."""
 
 
+def refer(xid: str) -> dict[str, Any]:
+    """A Resource that stands for another."""
+    return {"meta": {"xref": xid}}
+
+
+def tenant(name: str, word: str) -> dict[str, Any]:
+    """Everything that a tenant has, with a word in every attribute."""
+    texts = {"name": f"{word} name", "description": f"{word} description", "labels": {"team": word}}
+    typed = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": f"{word}.moved"}}}
+    uri = {"versionuri": f"urn:{name}:1"}
+    other = FOREIGN[0] if name == "a" else OWN[0]
+    messages = {
+        "moved": {**texts, **typed, **uri},
+        "stopped": {**texts, "basemessage": f"/messagegroups/{other}/messages/moved"},
+        "ref": refer(f"/messagegroups/{other}/messages/moved"),
+    }
+    schema = {**texts, "format": "JSONSchema/draft-07", "schema": {"type": "object", "title": word}}
+    versions = {"1": schema, "2": {**schema, "description": f"{word} again"}}
+    groups = OWN if name == "a" else FOREIGN
+    producer = {"usage": ["producer"], "messagegroups": [f"/messagegroups/{other}", f"/messagegroups/{groups[0]}"]}
+    return {
+        "messagegroups": {group: {**texts, "messages": messages} for group in groups},
+        "schemagroups": {groups[0]: {**texts, "schemas": {"moved": {"versions": versions}}}},
+        "endpoints": {groups[0]: {**texts, **producer, "messages": {"moved": {**texts, **typed}}}},
+    }
+
+
 class LeakRequest(msgspec.Struct, frozen=True):
     """One request; `target` and `headers` may ask for what an earlier reply of the same registry gave."""
 
@@ -80,7 +107,8 @@ class Requests:
             *[self._subscription] * 2,
             *[self._replication] * 2,
             self._access,
-            self._lint,
+            *[self._lint] * 2,
+            self._restore,
             self._short,
             self._lookup,
         ]
@@ -147,7 +175,10 @@ class Requests:
         details = self._one(*[""] * 6, "$details")
         headers = self._one(*[{}] * 6, {"if-none-match": "{etag}"}, {"if-none-match": "*"})
         method = self._one(*["GET"] * 12, "HEAD", "OPTIONS")
-        return LeakRequest(method, path + details + self._flags(path), headers=headers)
+        target = path + details + self._flags(path)
+        if self._rng.random() < 0.05:
+            target = path + "?limit=1&cursor={page}"
+        return LeakRequest(method, target, headers=headers)
 
     def _attributes(self) -> dict[str, Any]:
         names = {"name": "x", "description": self._one("y", "z"), "labels": {"team": "a"}, "epoch": self._one(1, 2, 7)}
@@ -234,8 +265,7 @@ class Requests:
         if method == "PUT":
             body = {"format": self._one("CloudEvents", "AMQP", "MQTT")}
         if method == "POST":
-            attributes = {"type": {"value": self._one(*IDS), "required": True}}
-            body = {"attributes": attributes, "format": "CloudEvents"}
+            body = {"attributes": {"type": self._one(*IDS)}, **self._one({}, {}, {"format": "CloudEvents"})}
         headers = {"content-type": "application/json"}
         if self._rng.random() < 0.3:
             headers |= {"id": self._one("urn:b:1", "urn:a:1", "urn:b:2")}
@@ -245,7 +275,12 @@ class Requests:
         query = [self._one("", "limit=1", "limit=3", "limit=50"), self._one("", f"xid={self._path()}")]
         query += [self._one("", "after={cursor}", "after=last", "after=1-00000000"), self._one("", "values")]
         query.append(self._one("", "", "events=messagecatalog"))
-        return LeakRequest(self._one("GET", "GET", "HEAD"), "/changes?" + "&".join(filter(None, query)))
+        target = self._one("", "/-") + "/changes?" + "&".join(filter(None, query))
+        if self._rng.random() < 0.3:
+            followed = target.replace("limit=", "x=").replace("values", "y")
+            more = self._one({}, {}, {"last-event-id": "{cursor}"})
+            return LeakRequest("GET", followed, headers={"accept": "text/event-stream", **more})
+        return LeakRequest(self._one("GET", "GET", "HEAD"), target)
 
     def _configuration(self) -> LeakRequest:
         name = self._one("model", "modelsource", "capabilities", "capabilitiesoffered", "export", "export", "export")
@@ -263,11 +298,16 @@ class Requests:
             "type": self._one(*IDS, "alpha.moved", f"{SECRET}.moved"),
         }
         query = self._one("", "?explain", f"?endpoint=/endpoints/{self._one(*GROUPS)}")
-        return LeakRequest("POST", "/match" + query, event, {"content-type": "application/cloudevents+json"})
+        target = self._one("", "/-") + "/match" + query
+        if self._rng.random() < 0.3:
+            lines = b"\n".join([json.dumps(event).encode()] * 2)
+            return LeakRequest("POST", target, lines, {"content-type": "application/x-ndjson"})
+        return LeakRequest("POST", target, event, {"content-type": "application/cloudevents+json"})
 
     def _make(self) -> LeakRequest:
         order = {"message": self._xid(), "seed": 1, "auto": True, "values": {"id": "1", "source": "/s"}}
-        return LeakRequest("POST", "/make", order)
+        order |= self._one({}, {}, {"invalid": True}, {"count": 2}, {"protocol": "MQTT/5.0"}, {"mode": "binary"})
+        return LeakRequest("POST", self._one("", "/-") + "/make", order)
 
     def _subscription(self) -> LeakRequest:
         given = {"sink": "http://127.0.0.1:1/hook", "protocol": "HTTP", "types": ["io.xregistry.group.created"]}
@@ -278,6 +318,9 @@ class Requests:
             LeakRequest("GET", f"/subscriptions/{which}"),
             LeakRequest("PUT", f"/subscriptions/{which}", given),
             LeakRequest("GET", f"/subscriptions/{which}/delivery"),
+            LeakRequest("GET", f"/-/subscriptions/{which}/deadletters"),
+            LeakRequest("POST", f"/subscriptions/{which}/resume" + self._one("", "?skip", "?after={cursor}")),
+            LeakRequest("GET", f"/subscriptions/{which}/confirm?key=x"),
             LeakRequest("DELETE", f"/subscriptions/{which}"),
         )
 
@@ -290,6 +333,8 @@ class Requests:
             LeakRequest("POST", "/-/replication/entries", json.dumps(groups).encode()),
             LeakRequest("POST", "/-/replication/units", json.dumps([*groups, self._xid(), self._xid()]).encode()),
             LeakRequest(self._one("GET", "PUT", "DELETE"), "/-/replication/links/x", {}),
+            LeakRequest("POST", "/-/replication/batches", {}),
+            LeakRequest("GET", "/-/replication/states/b"),
         )
 
     def _access(self) -> LeakRequest:
@@ -302,11 +347,19 @@ class Requests:
             LeakRequest("POST", "/-/grants", {"grants": [grant]}),
             LeakRequest("DELETE", f"/-/grants?subject=key:b&role=own&prefix={prefix}"),
             LeakRequest("GET", "/-/keys"),
-            LeakRequest("DELETE", "/-/keys/b"),
+            LeakRequest("PUT", "/-/grants", {"grants": [grant]}),
+            LeakRequest("POST", "/-/keys", {"id": self._one("a", "b", "new"), "grants": [{"role": "own"}]}),
+            LeakRequest("POST", f"/-/keys/{self._one('b', 'none')}/rotate", {}),
+            LeakRequest("DELETE", f"/-/keys/{self._one('b', 'none')}"),
+            LeakRequest("GET", "/-/audit?principal=key:b"),
         )
 
     def _lint(self) -> LeakRequest:
-        return LeakRequest("GET", f"/-/lint?xid={self._path()}")
+        return LeakRequest("GET", f"/-/lint?xid={self._one(self._path(), self._xid(), self._xid())}")
+
+    def _restore(self) -> LeakRequest:
+        """What the tenant had at the beginning, all of it: much has been deleted since."""
+        return LeakRequest(self._one("POST", "POST", "PATCH"), "/", tenant("a", "alpha"))
 
     def _short(self) -> LeakRequest:
         return LeakRequest("GET", short_path(self._path()) + self._one("", "?inline=*"))

@@ -29,9 +29,20 @@ from postroom.access.keys import create_key
 from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.registry.operations import import_document
+from postroom.registry.permissions import Prefixes
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.access.leak_requests import FOREIGN, OWN, PUBLIC, SECRET, SHARED, LeakRequest, Requests
+from tests.http.access.leak_requests import (
+    FOREIGN,
+    OWN,
+    PUBLIC,
+    SECRET,
+    SHARED,
+    LeakRequest,
+    Requests,
+    refer,
+    tenant,
+)
 from tests.http.requests import AsgiClient, Reply
 
 LEAKS = int(os.environ.get("LEAKS", "1200"))
@@ -46,6 +57,7 @@ GRANTS = {
     "b": {"write": f"/messagegroups/b.* /schemagroups/b.* /endpoints/b.* /messagegroups/{SHARED}/messages/b*"},
     "root": {"admin": "/"},
 }
+MAY_WRITE = Prefixes(GRANTS["a"]["write"].split())
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -78,7 +90,7 @@ class Registry:
         self.store: Store = open_store(f"sqlite:///{path}")
         app = AsgiClient(create_app(self.store, SETTINGS))
         self.a, self.b, self.admin = (Tenant(app, self.store, name) for name in GRANTS)
-        self._told = {"etag": '"none"', "cursor": "", "subscription": "none"}
+        self._told = {"etag": '"none"', "cursor": "", "subscription": "none", "page": "none"}
         with self.store.write() as tx:
             root = tx.entity("/")
             assert root is not None
@@ -101,37 +113,12 @@ class Registry:
         return text
 
     def _learn(self, request: LeakRequest, reply: Reply) -> None:
-        if request.target.startswith("/changes") and reply.status == 200 and reply.body:
+        if request.target.startswith("/changes") and reply.status == 200 and reply.body.startswith(b"{"):
             self._told["cursor"] = reply.json["cursor"]
+        if found := _PAGE.search(reply.headers.get("link", "")):
+            self._told["page"] = found[1]
         if request.target == "/subscriptions" and reply.status == 201:
             self._told["subscription"] = reply.json["id"]
-
-
-def refer(xid: str) -> dict[str, Any]:
-    """A Resource that stands for another."""
-    return {"meta": {"xref": xid}}
-
-
-def tenant(name: str, word: str) -> dict[str, Any]:
-    """Everything that a tenant has, with a word in every attribute."""
-    texts = {"name": f"{word} name", "description": f"{word} description", "labels": {"team": word}}
-    typed = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": f"{word}.moved"}}}
-    uri = {"versionuri": f"urn:{name}:1"}
-    other = FOREIGN[0] if name == "a" else OWN[0]
-    messages = {
-        "moved": {**texts, **typed, **uri},
-        "stopped": {**texts, "basemessage": f"/messagegroups/{other}/messages/moved"},
-        "ref": refer(f"/messagegroups/{other}/messages/moved"),
-    }
-    schema = {**texts, "format": "JSONSchema/draft-07", "schema": {"type": "object", "title": word}}
-    versions = {"1": schema, "2": {**schema, "description": f"{word} again"}}
-    groups = OWN if name == "a" else FOREIGN
-    producer = {"usage": ["producer"], "messagegroups": [f"/messagegroups/{other}", f"/messagegroups/{groups[0]}"]}
-    return {
-        "messagegroups": {group: {**texts, "messages": messages} for group in groups},
-        "schemagroups": {groups[0]: {**texts, "schemas": {"moved": {"versions": versions}}}},
-        "endpoints": {groups[0]: {**texts, **producer, "messages": {"moved": {**texts, **typed}}}},
-    }
 
 
 def fill(registry: Registry, with_b: bool) -> None:
@@ -191,11 +178,17 @@ def masked(reply: Reply) -> tuple[int, list[tuple[str, str]], Any]:
     """A reply without what may differ."""
     headers = [(name.decode(), _text(value.decode("latin-1"))) for name, value in reply.raw]
     headers = [(name, "…" if name in _DIGESTS else value) for name, value in headers]
-    try:
-        body: Any = _json(json.loads(reply.body)) if reply.body else None
-    except ValueError:
-        body = _text(reply.body.decode("latin-1"))
+    body: Any = _body(reply.body)
+    if reply.headers.get("content-type") in ("text/event-stream", "application/x-ndjson"):
+        body = [_body(line.removeprefix(b"data: ")) for line in reply.body.splitlines()]
     return reply.status, [one for one in headers if one[0] != "content-length"], body
+
+
+def _body(body: bytes) -> Any:
+    try:
+        return _json(json.loads(body)) if body else None
+    except ValueError:
+        return _text(body.decode("latin-1"))
 
 
 def _text(text: str) -> str:
@@ -269,6 +262,15 @@ def test_a_tenant_is_answered_as_if_there_were_no_other(
         compare(with_b, without_b, where)
         if SECRET not in str(request):
             assert SECRET.encode() not in with_b.body + str(with_b.raw).encode(), where
+    written = written_by_a(crowded)
+    assert written
+    assert not {xid for xid in written if xid not in _SHARED and not MAY_WRITE.covers(xid)}
+
+
+def written_by_a(registry: Registry) -> set[str]:
+    """Everything that A has changed, in however many steps and by whatever route."""
+    with registry.store.read() as tx:
+        return {row.xid for row in tx.changes(0, 2**40) if row.actor == "key:a"}
 
 
 def test_a_tenant_who_deletes_everything_deletes_what_they_see(
