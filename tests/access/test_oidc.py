@@ -74,6 +74,10 @@ class Provider:
         chosen = {name: value for name, value in given.items() if value is not None}
         return jwt.encode(chosen, key, algorithm, {"kid": kid} if kid else None)
 
+    def claims(self, exp: str = "99999999999") -> bytes:
+        """Good claims, with an end that is written as given."""
+        return b'{"iss":"%b","aud":"postroom","sub":"anna","exp":%b}' % (self.issuer.encode(), exp.encode())
+
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
@@ -124,6 +128,16 @@ def test_every_kind_of_asymmetric_key_counts(provider: Provider, key: Any, algor
     assert verifier(provider).verify(provider.token(key, algorithm)).name == "anna"
 
 
+def with_header(header: bytes) -> str:
+    """A token with a header that no library would write."""
+    return base64.urlsafe_b64encode(header).rstrip(b"=").decode() + ".e30.e30"
+
+
+def signed(claims: bytes, key: Any = RSA_KEY, **header: Any) -> str:
+    """A token of the provider with claims that no library would write."""
+    return jwt.PyJWS().encode(claims, key, "RS256", {"kid": "one", **header})
+
+
 def _public_pem() -> bytes:
     return RSA_KEY.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -164,6 +178,23 @@ BAD = {
     "an algorithm of another kind of key": (lambda p: p.token(EC_KEY, "ES256"), "key that its issuer does not have"),
     "oversized": (lambda p: p.token(more="x" * LONGEST_TOKEN), "longer than"),
     "malformed": (lambda _: "a.b.c", "no token"),
+    "an algorithm that is no name": (lambda _: with_header(b'{"alg":[]}'), "in a way that does not count"),
+    "an algorithm that is an object": (lambda _: with_header(b'{"alg":{}}'), "in a way that does not count"),
+    "no algorithm": (lambda _: with_header(b"{}"), "in a way that does not count"),
+    "a key id that is no text": (lambda _: with_header(b'{"alg":"RS256","kid":["one"]}'), "no token"),
+    "a key id that is a path": (lambda p: p.token(kid="../../../dev/null"), "key that its issuer does not have"),
+    "a key of its own": (lambda p: signed(p.claims(), OTHER_KEY, jwk=jwk(OTHER_KEY, "one")), "signature .* is wrong"),
+    "an address of its key": (lambda p: signed(p.claims(), OTHER_KEY, jku=f"{p.url}/mine"), "signature .* is wrong"),
+    "a header that is a list": (lambda _: with_header(b"[]"), "no token"),
+    "a deep header": (lambda _: with_header(b'{"alg":' + b"[" * 5000), "no token"),
+    "a header with a long number": (lambda _: with_header(b'{"alg":' + b"9" * 5500 + b"}"), "no token|does not count"),
+    "critical extensions": (lambda p: signed(p.claims(), crit=["exp"]), "no token|does not count"),
+    "claims that are a list": (lambda _: signed(b"[]"), "not good"),
+    "deep claims": (lambda _: signed(b"[" * 4000), "not good"),
+    "an end that is no number": (lambda p: p.token(exp="tomorrow"), "not good"),
+    "an end beyond all numbers": (lambda p: signed(p.claims(exp="1e999")), "not good"),
+    "not a number as its end": (lambda p: signed(p.claims(exp="NaN")), "not good"),
+    "a user that is a list": (lambda p: p.token(sub=["anna"]), "not good|who it is for"),
     "empty": (lambda _: "..", "no token"),
     "cut short": (lambda p: p.token()[:-10], "signature of the token is wrong"),
     "claims changed": (

@@ -232,7 +232,7 @@ class TokenVerifier:
         except jwt.PyJWTError:
             raise SignInFailed("this is no token", "token") from None
         algorithm = header.get("alg")
-        if algorithm not in ALGORITHMS or "crit" in header:
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS or "crit" in header:
             raise SignInFailed("the token is signed in a way that does not count here", "token")
         key = self._keys.find(header.get("kid"), algorithm)
         try:
