@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 import time
 from collections import OrderedDict
 
 WINDOW_SECONDS = 60.0
 MOST_COUNTED = 50_000
+CUSTOMER_BITS = 64
 ADDRESS_FACTOR = 10
 """How many times as many failures one address may have as one key from that address: many people may be behind it."""
 
@@ -51,9 +53,21 @@ class SignInLimit:
 
     def wait(self, address: str, subject: str) -> int:
         """How many seconds to wait before credentials are looked at again."""
-        return max(self._addresses.wait(address), self._keys.wait(f"{address} {subject}"))
+        network = network_of(address)
+        return max(self._addresses.wait(network), self._keys.wait(f"{network} {subject}"))
 
     def fail(self, address: str, subject: str) -> None:
         """Note a failure."""
-        self._addresses.count(address)
-        self._keys.count(f"{address} {subject}")
+        network = network_of(address)
+        self._addresses.count(network)
+        self._keys.count(f"{network} {subject}")
+
+
+def network_of(address: str) -> str:
+    """What limits are counted for: of IPv6 the network that a customer is given, which has 2^64 addresses."""
+    if ":" not in address:
+        return address
+    try:
+        return str(ipaddress.ip_network(f"{address.partition('%')[0]}/{CUSTOMER_BITS}", strict=False))
+    except ValueError:
+        return address

@@ -189,6 +189,15 @@ def test_a_trusted_proxy_says_who_asks_and_nobody_else_does(guarded: Start, stor
         assert (tx.last_change() or pytest.fail("nothing was logged")).actor == "user:anna"
 
 
+def test_a_name_beside_the_one_that_the_proxy_adds_is_refused(guarded: Start, store: Store) -> None:
+    grant(store, "user:anna", "read", "/")
+    grant(store, "anonymous", "read", "/")
+    service = guarded(actor_header="X-User", trusted_proxies=("10.0.0.7",))
+    lines = [(b"x-user", b"anna"), (b"x-user", b"mallory")]
+    for given in (lines, lines[::-1]):
+        assert service.ask("GET", "/-/session", headers=given, peer="10.0.0.7").status == 401
+
+
 @pytest.mark.parametrize("name", ["a" * 201, "an\x01na"])
 def test_a_name_that_could_be_cut_or_hidden_is_refused(guarded: Start, store: Store, name: str) -> None:
     grant(store, "authenticated", "read", "/")
@@ -224,6 +233,37 @@ def test_behind_a_trusted_proxy_the_client_is_the_one_who_fails(guarded: Start, 
     assert [service.ask("GET", "/", headers=wrong, peer="10.0.0.7").status for _ in range(2)] == [401, 429]
     other = {**bearer(key), "X-Forwarded-For": "192.0.2.9, 203.0.113.5"}
     assert service.ask("GET", "/", headers=other, peer="10.0.0.7").status == 200
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(["9.9.9.1", "203.0.113.5"], ["9.9.9.2", "203.0.113.5"], id="the proxy adds a line of its own"),
+        pytest.param(["9.9.9.1, 203.0.113.5"], ["9.9.9.2, 203.0.113.5"], id="the proxy adds to the line"),
+        pytest.param(["203.0.113.5:4711"], ["203.0.113.5:4712"], id="with ports"),
+        pytest.param(["[2001:db8::1]:4711"], ["2001:db8::1"], id="with ports, IPv6"),
+        pytest.param(["2001:db8::1"], ["2001:db8::ffff:2"], id="the same network of IPv6"),
+        pytest.param(["::ffff:203.0.113.5"], ["203.0.113.5"], id="IPv4 in IPv6"),
+    ],
+)
+def test_nobody_is_somebody_else_because_of_what_they_say_about_their_address(
+    guarded: Start, make_key: MakeKey, first: list[str], second: list[str]
+) -> None:
+    key = make_key("ci", "read:/")
+    service = guarded(sign_in_failures=1, trusted_proxies=("10.0.0.0/8",))
+    wrong = (b"authorization", f"Bearer {key[:-6]}000000".encode())
+    replies = [
+        service.ask("GET", "/", headers=[wrong, *((b"x-forwarded-for", hop.encode()) for hop in hops)], peer="10.0.0.7")
+        for hops in (first, second)
+    ]
+    assert [reply.status for reply in replies] == [401, 429]
+
+
+def test_who_has_a_network_of_addresses_has_one(guarded: Start, make_key: MakeKey) -> None:
+    key, service = make_key("ci", "read:/"), guarded(sign_in_failures=1)
+    wrong = bearer(key[:-6] + "000000")
+    peers = ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")
+    assert [service.ask("GET", "/", headers=wrong, peer=peer).status for peer in peers] == [401, 429, 401]
 
 
 def test_a_principal_may_send_so_many_requests_a_minute(guarded: Start, make_key: MakeKey) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from postroom.access.audit import AuditJournal
 from postroom.access.authentication import Admission, Authenticator, ProviderDown, SignInFailed
 from postroom.access.keys import MARK, split_key
-from postroom.access.sign_in_limits import RateLimit, SignInLimit
+from postroom.access.sign_in_limits import RateLimit, SignInLimit, network_of
 from postroom.errors import BadSetting
 from postroom.http.server.asgi import Scope
 from postroom.http.server.base_url import BaseUrlReader, Headers
@@ -63,7 +63,7 @@ class Doors:
             known = self.authenticator.known(headers[b"authorization"], version)
             if known is not None:
                 return known
-        address = self._base_urls.client_address(scope, headers)
+        address = self._base_urls.client_address(scope)
         if scope.get("raw_path") in OPEN_PATHS or _is_preflight(scope, headers):
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
@@ -78,9 +78,9 @@ class Doors:
             return "key"
         return "token" if b"authorization" in headers and self._actor_header not in headers else "proxy"
 
-    def note_forbidden(self, scope: Scope, headers: Headers, request: Request) -> None:
+    def note_forbidden(self, scope: Scope, request: Request) -> None:
         """Note that somebody wanted what they may not do."""
-        address = self._base_urls.client_address(scope, headers)
+        address = self._base_urls.client_address(scope)
         principal = request.permissions.principal
         self.journal.note("forbidden", principal, address, method=request.method, path=request.path)
 
@@ -94,8 +94,7 @@ class Doors:
     def _recognised(self, scope: Scope, headers: Headers, address: str, waits: bool) -> Admission:
         try:
             if self._actor_header and headers.get(self._actor_header) and self._base_urls.trusts(scope):
-                name = headers[self._actor_header].decode("utf-8", "replace").strip()
-                return self.authenticator.user(name)
+                return self._by_proxy(scope, headers[self._actor_header])
             if b"authorization" in headers:
                 return self._by_authorization(scope, headers[b"authorization"], address, waits)
         except ProviderDown as down:
@@ -109,6 +108,11 @@ class Doors:
         if not admission.permissions.read.patterns:
             raise _unauthorized("credentials are needed")
         return admission
+
+    def _by_proxy(self, scope: Scope, name: bytes) -> Admission:
+        if sum(one == self._actor_header for one, _ in scope["headers"]) > 1:
+            raise SignInFailed("the header with the name of the user is there twice: one may be the client's own")
+        return self.authenticator.user(name.decode("utf-8", "replace").strip())
 
     def _by_authorization(self, scope: Scope, given: bytes, address: str, waits: bool) -> Admission:
         if len(given) > LONGEST_CREDENTIALS or sum(name == b"authorization" for name, _ in scope["headers"]) > 1:
@@ -132,7 +136,7 @@ class Doors:
 
     def _limit_requests(self, admission: Admission, address: str) -> None:
         principal = admission.permissions.principal
-        name = principal if ":" in principal else f"{principal} {address}"
+        name = principal if ":" in principal else f"{principal} {network_of(address)}"
         if wait := self._requests.wait(name):
             self.journal.note("refused", principal, address, detail="too many requests")
             raise _too_many("this principal sends too many requests", wait)

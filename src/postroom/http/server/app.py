@@ -207,7 +207,7 @@ class Edge:
             await self._stream(self._guarded(given.stream, scope, admission), made, request, scope, receive, send)
             return
         if self._doors is not None and given.status == 403:
-            self._doors.note_forbidden(scope, _first_headers(scope), request)
+            self._doors.note_forbidden(scope, request)
         if request.method not in READING:
             self._streams.nudge()
         if request.method == "GET" and given.status in (200, 303) and given.cacheable:

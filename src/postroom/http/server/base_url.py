@@ -53,23 +53,40 @@ class BaseUrlReader:
         peer = scope.get("client")
         return self._everyone or bool(peer and self._is_proxy(peer[0]))
 
-    def client_address(self, scope: Scope, headers: Headers) -> str:
+    def client_address(self, scope: Scope) -> str:
         """The address of the client: the peer's, or the last one before the proxies that are trusted."""
         peer = scope.get("client")
         address = str(peer[0]) if peer else "?"
         if not self.trusts(scope):
             return address
-        hops = [hop.strip() for hop in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",") if hop.strip()]
-        return next((hop for hop in reversed(hops) if not self._is_proxy(hop)), address)[:_LONGEST_ADDRESS]
+        hops = [_without_port(hop.strip()) for hop in reversed(_all(scope, b"x-forwarded-for").split(","))]
+        return next((hop for hop in hops if hop and not self._is_proxy(hop)), address)[:_LONGEST_ADDRESS]
 
     def _is_proxy(self, name: str) -> bool:
         if not self._networks:
             return False
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return any(address in network for network in self._networks)
+        address = parse_address(name)
+        return address is not None and any(address in network for network in self._networks)
+
+
+def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address, in one form only: a socket for both versions of IP gives those of IPv4 inside of IPv6."""
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return found.ipv4_mapped or found if isinstance(found, ipaddress.IPv6Address) else found
+
+
+def _without_port(hop: str) -> str:
+    """An address that a proxy noted; some note the port, too, which is another one with each connection."""
+    host = hop[1:].partition("]")[0] if hop.startswith("[") else hop.partition(":")[0] if hop.count(":") == 1 else hop
+    return str(parse_address(host) or hop)
+
+
+def _all(scope: Scope, name: bytes) -> str:
+    """The values of a header that proxies append to, be it to the line or as another line: the last is the last's."""
+    return ",".join(value.decode("latin-1") for one, value in scope["headers"] if one == name)
 
 
 def _network(name: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
