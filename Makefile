@@ -42,9 +42,10 @@ test: setup ## Run all tests
 search: setup ## Run the property tests with new random inputs
 	@HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n 2 --dist loadgroup -m hypothesis
 
-long: search ## Run what takes too long for every day: new random inputs, a million records through thirty crashes, 20,000 requests of one tenant beside another
+long: search ## Run what takes too long for every day: new random inputs, crashes, tenants beside each other, the endurance of the service
 	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
 	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
+	@$(BIN)/python -m tests.endurance.fuzz_run --requests 100000
 
 check: setup ## Format, lint, types, order of imports, dead code
 	@$(BIN)/ruff format --check .

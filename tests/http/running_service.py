@@ -21,22 +21,24 @@ def serving(
     listens: str = "127.0.0.1",
     scheme: str = "http",
     room: int | None = None,
+    log: Path | None = None,
     **environment: str,
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the service on a free port; the process and its URL. It is stopped at the end, if it still runs.
 
-    With `room`, none of its files can grow beyond so many bytes.
+    With `room`, none of its files can grow beyond so many bytes; with `log`, what it logs is added to that file.
     """
     command = [sys.executable, "-m", program, "serve", "--db", database, "--port", "0", *arguments]
     env = {**os.environ, **environment}
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=env,
-        preexec_fn=None if room is None else functools.partial(limit, 0, room),  # noqa: PLW1509  # it only sets a limit
-    )
+    with (log or Path(os.devnull)).open("ab") as errors:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=env,
+            preexec_fn=None if room is None else functools.partial(limit, 0, room),  # noqa: PLW1509  # only a limit
+        )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
