@@ -11,7 +11,8 @@ import msgspec
 from postroom.errors import StoreChanged, StoreOccupied, StoreUnusable
 from postroom.registry.transaction_interface import Transaction
 from postroom.store.interface import Store
-from postroom.store.sql_transaction import Row, SqlTransaction
+from postroom.store.pending_rows import Row
+from postroom.store.sql_transaction import SqlTransaction
 from postroom.store.tables import TABLES, Table
 
 PROGRESS = logging.getLogger("postroom.progress")

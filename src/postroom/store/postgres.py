@@ -25,15 +25,15 @@ from postroom.registry.rules import Rules
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, disk_full
 from postroom.store.interface import Store
+from postroom.store.pending_rows import Row
 from postroom.store.postgres_migrations import LATEST, MIGRATIONS
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sql_transaction import CHANGE_COLUMNS, Row, Rows, SqlTransaction
+from postroom.store.sql_transaction import Rows, SqlTransaction
 from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
 OLDEST = 150000
-INSERT_CHANGE = f"INSERT INTO change ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 WAIT_SECONDS = 10.0
 CONNECT_SECONDS = 10
 RETRY_SECONDS = 5
@@ -51,32 +51,37 @@ class PostgresTransaction(SqlTransaction):
     """A transaction on PostgreSQL."""
 
     def __init__(
-        self, connection: Connection, rules: Rules, written: list[tuple[str, Entity | None]] | None = None
+        self,
+        connection: Connection,
+        rules: Rules,
+        *,
+        writes: bool = False,
+        written: list[tuple[str, Entity | None]] | None = None,
     ) -> None:
-        super().__init__(rules, written)
+        super().__init__(rules, writes=writes, written=written)
         self._connection = connection
-        self._sequence: int | None = None
 
-    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
         return self._connection.execute(_translated(statement), values)
 
-    def _insert_change(self, values: Sequence[Any]) -> int:
+    def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
+        self._connection.cursor().executemany(_translated(statement), rows)
+
+    def _read_last_sequence(self) -> int:
         """Without the gaps that a sequence of the database has after a rollback; no one else writes meanwhile."""
-        if self._sequence is None:
-            row = self._connection.execute(b"SELECT coalesce(max(sequence), 0) FROM change").fetchone()
-            self._sequence = int(row[0]) if row else 0
-        self._sequence += 1
-        self._execute(INSERT_CHANGE, (*values, self._sequence))
-        return self._sequence
+        row = self._connection.execute(b"SELECT coalesce(max(sequence), 0) FROM change").fetchone()
+        return int(row[0]) if row else 0
 
     def rows(self, table: Table) -> Iterator[Row]:
         """All rows of a table, by a cursor of the server."""
+        self.flush()
         with self._connection.cursor(f"{table.name}_rows", binary=True) as cursor:
             cursor.itersize = ROWS_AT_ONCE
             yield from cursor.execute(table.select().encode())
 
     def insert_rows(self, table: Table, rows: Iterable[Row]) -> None:
         """Add rows to a table by COPY."""
+        self._start_over()
         statement = f"COPY {table.name} ({', '.join(table.columns)}) FROM STDIN"
         try:
             with self._connection.cursor().copy(statement.encode()) as copy:
@@ -150,6 +155,7 @@ class PostgresStore:
                 self._lock(connection)
                 transaction = self._writing(connection, checks)
                 yield transaction
+                transaction.flush()
                 if transaction.appended:
                     forget(transaction, self._retention, transaction.appended)
                 connection.execute("UPDATE state SET version = version + 1")
@@ -249,10 +255,10 @@ class PostgresStore:
 
     def _writing(self, connection: Connection, checks: DeferredChecks | None) -> PostgresTransaction:
         if checks is None:
-            return PostgresTransaction(connection, self._rules)
+            return PostgresTransaction(connection, self._rules, writes=True)
         checks.begin(self._rules.documents)
         rules = msgspec.structs.replace(self._rules, documents=checks)
-        return PostgresTransaction(connection, rules, checks.written)
+        return PostgresTransaction(connection, rules, writes=True, written=checks.written)
 
     def _migrate(self) -> None:
         with psycopg.connect(self._conninfo) as connection:

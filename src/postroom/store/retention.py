@@ -26,8 +26,8 @@ FOREVER = Retention()
 
 def forget(tx: Transaction, retention: Retention, appended: int) -> None:
     """Delete rows that are due: few at a time, but more than the write has just appended."""
-    newest = tx.last_change()
-    if retention == FOREVER or newest is None:
+    newest = None if retention == FOREVER else tx.last_change()
+    if newest is None:
         return
     last = newest.sequence - retention.count if retention.count else 0
     since = oldest_time(retention.days)

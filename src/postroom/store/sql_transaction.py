@@ -15,6 +15,7 @@ from postroom.model.types import Model
 from postroom.registry.entities import Change, Document, Entity
 from postroom.registry.permissions import AFTER, UNRESTRICTED, IdRange
 from postroom.registry.rules import Rules
+from postroom.store.pending_rows import PendingRows, Row
 from postroom.store.tables import Table
 
 ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
@@ -22,10 +23,7 @@ OUTLINE_COLUMNS = (
     "xid, epoch, createdat, modifiedat, CASE xid WHEN ? THEN attributes ELSE '{}' END, NULL, NULL, 0, counter"
 )
 """ENTITY_COLUMNS without documents, and with the attributes of one entity only."""
-LOGGED_COLUMNS = "xid, action, epoch, changed, actor, correlation, time"
-CHANGE_COLUMNS = f"{LOGGED_COLUMNS}, sequence"
-
-Row = tuple[Any, ...]
+CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
 
 
 def _upsert(table: str, columns: str, key: str) -> str:
@@ -36,6 +34,8 @@ def _upsert(table: str, columns: str, key: str) -> str:
 
 
 PUT_ENTITY = _upsert("entity", f"{ENTITY_COLUMNS}, collection, folded, xref", "xid")
+INSERT_CHANGE = f"INSERT INTO change ({CHANGE_COLUMNS}) VALUES ({', '.join('?' * 8)})"  # noqa: S608
+INSERT_HISTORY = f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES ({', '.join('?' * 10)})"  # noqa: S608
 PUT_CONFIGURATION = _upsert("configuration", "name, value", "name")
 PUT_RECORD = _upsert("record", "kind, id, body", "kind, id")
 MOST_NAMES = 500
@@ -68,30 +68,66 @@ class SqlTransaction(ABC):
     changes_near: ClassVar[str] = "sequence > ? AND sequence <= ? AND (xid = ? OR (xid > ? AND xid < ?))"
     """The rows of an entity and of what is below it among those between two sequences."""
 
-    def __init__(self, rules: Rules, written: list[tuple[str, Entity | None]] | None = None) -> None:
+    def __init__(self, rules: Rules, *, writes: bool, written: list[tuple[str, Entity | None]] | None) -> None:
         self.rules = rules
+        self._writes = writes
         self._written = written
+        self._pending = PendingRows()
+        self._last_sequence: int | None = None
         self._model: Model | None = None
         self.appended = 0
         """How many rows this transaction added to the change log."""
 
     @abstractmethod
-    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
-        """Run a statement."""
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """Run a statement on what the database has."""
 
     @abstractmethod
-    def _insert_change(self, values: Sequence[Any]) -> int:
-        """Add a row of LOGGED_COLUMNS to the change log, and say its sequence."""
+    def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
+        """Run a statement for each row."""
+
+    @abstractmethod
+    def _read_last_sequence(self) -> int:
+        """The last sequence that a row of the change log has, or had before it was forgotten."""
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """Run a statement on what the database has and what waits to be written."""
+        self.flush()
+        return self._run(statement, values)
+
+    def flush(self) -> None:
+        """Send what waits to be written."""
+        if self._pending:
+            self._pending.send(self._run_many, PUT_ENTITY, INSERT_CHANGE, INSERT_HISTORY)
+
+    def _start_over(self) -> None:
+        """Send what waits, and forget what was known of the tables, which are changed as they are."""
+        self.flush()
+        self._pending, self._last_sequence = PendingRows(), None
+
+    def _flush_when_full(self) -> None:
+        if self._pending.is_full:
+            self.flush()
 
     def entity(self, xid: str) -> Entity | None:
-        """The entity with exactly this xid."""
-        row = self._execute(f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid = ?", (xid,)).fetchone()  # noqa: S608
+        """The entity with exactly this xid; a transaction that writes asks the database once for it."""
+        if self._writes and self._pending.knows(xid):
+            row = self._pending.row(xid)
+        else:
+            row = self._run(f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid = ?", (xid,)).fetchone()  # noqa: S608
+            if self._writes:
+                self._pending.note(xid, row)
         return entity_of(row) if row else None
 
     def entities(self, collection: str, within: Sequence[IdRange] | None = None) -> list[Entity]:
         """The members of a collection, in the order of their ids."""
         query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE collection = ?%s ORDER BY folded"  # noqa: S608
-        return [entity_of(row) for row in self._members(query, collection, within)]
+        if not self._writes:
+            return [entity_of(row) for row in self._members(query, collection, within)]
+        rows = list(self._members(query, collection, within))
+        for row in rows:
+            self._pending.note(row[0], row)
+        return [entity_of(row) for row in rows]
 
     def below(self, xid: str) -> list[Entity]:
         """Everything below an entity: "0" is the character after "/", so this is a range of the primary key."""
@@ -143,9 +179,13 @@ class SqlTransaction(ABC):
 
     def sibling(self, collection: str, entity_id: str) -> str | None:
         """The id that equals this one when case is ignored."""
-        query = "SELECT xid FROM entity WHERE collection = ? AND folded = ?"
-        row = self._execute(query, (collection, entity_id.casefold())).fetchone()
-        return str(row[0]).rpartition("/")[2] if row else None
+        folded = entity_id.casefold()
+        found = self._pending.sibling(collection, folded)
+        if found is None and not self._pending.knows_members(collection):
+            query = "SELECT xid FROM entity WHERE collection = ? AND folded = ?"
+            row = self._run(query, (collection, folded)).fetchone()
+            found = str(row[0]) if row else None
+        return found.rpartition("/")[2] if found else None
 
     def referrers(self, xid: str) -> list[Entity]:
         """The Resources whose `xref` is this xid."""
@@ -156,18 +196,23 @@ class SqlTransaction(ABC):
         """Create or replace an entity."""
         if self._written is not None:
             self._written.append((entity.xid, entity))
-        values = (*entity_values(entity), *_collection_and_id(entity.xid), _xref(entity))
-        self._execute(PUT_ENTITY, values)
+        self._flush_when_full()
+        self._pending.put(entity_values(entity), _collection_and_id(entity.xid), _xref(entity))
 
     def delete(self, xid: str) -> None:
         """Remove one entity."""
         if self._written is not None:
             self._written.append((xid, None))
         self._execute("DELETE FROM entity WHERE xid = ?", (xid,))
+        self._pending.forget(xid, _collection_and_id(xid))
 
     def append_change(self, change: Change) -> int:
         """Add a row to the change log."""
-        sequence = self._insert_change(
+        self._flush_when_full()
+        if self._last_sequence is None:
+            self._last_sequence = self._read_last_sequence()
+        self._last_sequence += 1
+        self._pending.append_change(
             (
                 change.xid,
                 change.action,
@@ -176,17 +221,16 @@ class SqlTransaction(ABC):
                 change.actor,
                 change.correlation,
                 change.time,
+                self._last_sequence,
             )
         )
         self.appended += 1
-        return sequence
+        return self._last_sequence
 
     def append_history(self, entity: Entity, sequence: int) -> None:
         """Keep a superseded body."""
-        self._execute(
-            f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-            (*entity_values(entity), sequence),
-        )
+        self._flush_when_full()
+        self._pending.append_history((*entity_values(entity), sequence))
 
     def change(self, sequence: int) -> Change | None:
         """One row of the change log."""
@@ -270,20 +314,20 @@ class SqlTransaction(ABC):
     def records(self, kind: str, after: str = "", limit: int = 2**62) -> list[tuple[str, bytes]]:
         """The records of a kind that follow an id, in the order of their ids."""
         query = "SELECT id, body FROM record WHERE kind = ? AND id > ? ORDER BY id LIMIT ?"
-        return [(str(row[0]), bytes(row[1])) for row in self._execute(query, (kind, after, limit))]
+        return [(str(row[0]), bytes(row[1])) for row in self._run(query, (kind, after, limit))]
 
     def record(self, kind: str, record_id: str) -> bytes | None:
         """One record."""
-        row = self._execute("SELECT body FROM record WHERE kind = ? AND id = ?", (kind, record_id)).fetchone()
+        row = self._run("SELECT body FROM record WHERE kind = ? AND id = ?", (kind, record_id)).fetchone()
         return bytes(row[0]) if row else None
 
     def put_record(self, kind: str, record_id: str, body: bytes) -> None:
         """Create or replace a record."""
-        self._execute(PUT_RECORD, (kind, record_id, body))
+        self._run(PUT_RECORD, (kind, record_id, body))
 
     def delete_record(self, kind: str, record_id: str) -> None:
         """Remove a record."""
-        self._execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
+        self._run("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
 
     @abstractmethod
     def rows(self, table: Table) -> Iterator[Row]:
@@ -295,13 +339,14 @@ class SqlTransaction(ABC):
 
     def delete_rows(self, table: Table) -> None:
         """Empty a table."""
-        self._execute(f"DELETE FROM {table.name}")  # noqa: S608
+        self._start_over()
+        self._run(f"DELETE FROM {table.name}")  # noqa: S608
 
     def _configure(self, name: str, value: dict[str, Any]) -> None:
-        self._execute(PUT_CONFIGURATION, (name, msgspec.json.encode(value)))
+        self._run(PUT_CONFIGURATION, (name, msgspec.json.encode(value)))
 
     def _configuration(self, name: str) -> bytes:
-        row = self._execute("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
+        row = self._run("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
         return bytes(row[0]) if row else b""
 
 

@@ -26,14 +26,14 @@ from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
 from postroom.store.interface import Store
 from postroom.store.migrations import LATEST, MIGRATIONS
+from postroom.store.pending_rows import Row
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sql_transaction import LOGGED_COLUMNS, Row, Rows, SqlTransaction
+from postroom.store.sql_transaction import Rows, SqlTransaction
 from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
 PROGRESS = logging.getLogger("postroom.progress")
-INSERT_CHANGE = f"INSERT INTO change ({LOGGED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 WAIT_SECONDS = 10.0
 RETRY_SECONDS = 5
 PRIVATE = 0o600
@@ -54,23 +54,33 @@ class SqliteTransaction(SqlTransaction):
     changes_near = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +xid < ?))"
 
     def __init__(
-        self, connection: sqlite3.Connection, rules: Rules, written: list[tuple[str, Entity | None]] | None = None
+        self,
+        connection: sqlite3.Connection,
+        rules: Rules,
+        *,
+        writes: bool = False,
+        written: list[tuple[str, Entity | None]] | None = None,
     ) -> None:
-        super().__init__(rules, written)
+        super().__init__(rules, writes=writes, written=written)
         self._db = connection
 
-    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
         return self._db.execute(statement, values)
 
-    def _insert_change(self, values: Sequence[Any]) -> int:
-        return int(self._db.execute(INSERT_CHANGE, values).lastrowid or 0)
+    def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
+        self._db.executemany(statement, rows)
+
+    def _read_last_sequence(self) -> int:
+        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").fetchone()
+        return int(row[0]) if row else 0
 
     def rows(self, table: Table) -> Iterator[Row]:
         """All rows of a table; SQLite finds each when it is asked for."""
-        return self._db.execute(table.select())
+        return iter(self._execute(table.select()))
 
     def insert_rows(self, table: Table, rows: Iterable[Row]) -> None:
         """Add rows to a table; what does not fit into the cache goes to disk."""
+        self._start_over()
         marks = ", ".join("?" * len(table.columns))
         self._db.executemany(f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({marks})", rows)  # noqa: S608
 
@@ -142,6 +152,7 @@ class SqliteStore:
             try:
                 transaction = self._writing(checks)
                 yield transaction
+                transaction.flush()
                 if transaction.appended:
                     forget(transaction, self._retention, transaction.appended)
                 self._writer.commit()
@@ -168,10 +179,10 @@ class SqliteStore:
 
     def _writing(self, checks: DeferredChecks | None) -> SqliteTransaction:
         if checks is None:
-            return SqliteTransaction(self._writer, self._rules)
+            return SqliteTransaction(self._writer, self._rules, writes=True)
         checks.begin(self._rules.documents)
         rules = msgspec.structs.replace(self._rules, documents=checks)
-        return SqliteTransaction(self._writer, rules, checks.written)
+        return SqliteTransaction(self._writer, rules, writes=True, written=checks.written)
 
     @contextmanager
     def _turn_to_write(self) -> Iterator[None]:

@@ -1,0 +1,92 @@
+"""Rows of a write transaction that are not in the database yet: they go there together, by few statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Row = tuple[Any, ...]
+SendRows = Callable[[str, Iterable[Row]], None]
+"""Runs a statement once for each row."""
+
+MOST_PENDING = 1000
+"""How many rows wait before they are sent."""
+MOST_READ = 50_000
+"""How many rows of entities that were read are kept in memory; those that were written are all kept."""
+
+
+class PendingRows:
+    """What a transaction writes, and the rows of entities that it has seen, so that nothing is asked for twice."""
+
+    def __init__(self) -> None:
+        self._entities: dict[str, Row] = {}
+        self._changes: list[Row] = []
+        self._history: list[Row] = []
+        self._known: dict[str, Row | None] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self._created: set[str] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to send the rows."""
+        return len(self._entities) + len(self._changes) + len(self._history) >= MOST_PENDING
+
+    def __bool__(self) -> bool:
+        """Whether rows wait."""
+        return bool(self._entities or self._changes or self._history)
+
+    def knows(self, xid: str) -> bool:
+        """Whether the state of an entity is known."""
+        return xid in self._known or self.knows_members(xid.rpartition("/")[0])
+
+    def row(self, xid: str) -> Row | None:
+        """The row of an entity whose state is known; None when it does not exist."""
+        return self._known.get(xid)
+
+    def note(self, xid: str, row: Row | None) -> None:
+        """Keep what the database has."""
+        if len(self._known) < MOST_READ:
+            self._known[xid] = row
+
+    def knows_members(self, collection: str) -> bool:
+        """Whether all members of a collection are known: the entity that it belongs to is new, and so are they."""
+        return collection.rpartition("/")[0] in self._created
+
+    def sibling(self, collection: str, folded: str) -> str | None:
+        """The xid of an entity that was written, by its collection and its id without case."""
+        return self._names.get((collection, folded))
+
+    def put(self, row: Row, place: tuple[str, str], xref: str | None) -> None:
+        """Create or replace an entity, whose place is its collection and its id without case."""
+        xid = row[0]
+        if self.knows(xid) and self._known.get(xid) is None:
+            self._created.add(xid)
+        self._known[xid] = row
+        self._names[place] = xid
+        self._entities[xid] = (*row, *place, xref)
+
+    def forget(self, xid: str, place: tuple[str, str]) -> None:
+        """Note that an entity is deleted."""
+        self._known[xid] = None
+        self._names.pop(place, None)
+
+    def append_change(self, row: Row) -> None:
+        """Add a row to the change log."""
+        self._changes.append(row)
+
+    def append_history(self, row: Row) -> None:
+        """Keep a superseded body."""
+        self._history.append(row)
+
+    def send(self, send: SendRows, put_entity: str, insert_change: str, insert_history: str) -> None:
+        """Send all rows, with the statements for their tables."""
+        for statement, rows in (
+            (put_entity, self._entities.values()),
+            (insert_change, self._changes),
+            (insert_history, self._history),
+        ):
+            if rows:
+                send(statement, rows)
+        self._entities.clear()
+        self._changes.clear()
+        self._history.clear()
