@@ -57,6 +57,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc_audience: Annotated[
         str, Meta(description="Audience (aud) that tokens for this service have; needed beside oidc_issuer.")
     ] = ""
+    oidc_client_id: Annotated[
+        str, Meta(description="Client id for people who sign in with a browser. Empty: they cannot.")
+    ] = ""
+    oidc_client_secret: Annotated[str, Meta(description="Secret of that client, where the provider gave it one.")] = ""
+    oidc_scope: Annotated[
+        str, Meta(description="What the provider is asked for about them; some tell groups only when asked.")
+    ] = "openid profile email"
+    session_hours: Annotated[
+        int, Meta(ge=1, le=720, description="How long somebody stays signed in with a browser, in hours.")
+    ] = 8
     oidc_user_claim: Annotated[str, Meta(description="Claim of a token that names the user.")] = "sub"
     oidc_groups_claim: Annotated[
         str,
@@ -266,7 +276,7 @@ class SettingOrigin(msgspec.Struct, frozen=True):
 
 
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
-SECRETS = frozenset({"key", "webhook_secret"})
+SECRETS = frozenset({"key", "oidc_client_secret", "webhook_secret"})
 HIDDEN = "…"
 
 

@@ -4,98 +4,28 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from postroom.access import oidc
 from postroom.access.authentication import ProviderDown, SignInFailed
 from postroom.access.oidc import LONGEST_TOKEN, TokenVerifier
 from postroom.errors import BadSetting
 from postroom.settings import Settings
+from tests.lying_provider import AUDIENCE, EC_KEY, ED_KEY, OTHER_KEY, RSA_KEY, SMALL_KEY, LyingProvider, jwk, provider
 
-AUDIENCE = "postroom"
-RSA_KEY = rsa.generate_private_key(65537, 2048)
-OTHER_KEY = rsa.generate_private_key(65537, 2048)
-SMALL_KEY = rsa.generate_private_key(65537, 1024)  # noqa: S505  # it is to be refused
-EC_KEY = ec.generate_private_key(ec.SECP256R1())
-ED_KEY = ed25519.Ed25519PrivateKey.generate()
+__all__ = ["provider"]
 
 
-def jwk(key: Any, key_id: str, **more: str) -> dict[str, Any]:
-    algorithm = {
-        rsa.RSAPrivateKey: jwt.algorithms.RSAAlgorithm,
-        ec.EllipticCurvePrivateKey: jwt.algorithms.ECAlgorithm,
-        ed25519.Ed25519PrivateKey: jwt.algorithms.OKPAlgorithm,
-    }
-    made = next(one for kind, one in algorithm.items() if isinstance(key, kind))
-    return {**json.loads(made.to_jwk(key.public_key())), "kid": key_id, **more}
-
-
-class Provider:
-    """A provider of tokens that can be made to fail and to lie."""
-
-    def __init__(self) -> None:
-        self.keys: Any = [jwk(RSA_KEY, "one")]
-        self.issuer = ""
-        self.document: dict[str, Any] = {}
-        self.status = 200
-        self.asked: list[str] = []
-        provider = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                provider.asked.append(self.path)
-                body = {"keys": provider.keys} if self.path.endswith("/jwks") else provider.document
-                encoded = json.dumps(body).encode()
-                self.send_response(provider.status)
-                self.send_header("content-length", str(len(encoded)))
-                self.end_headers()
-                self.wfile.write(encoded)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/staff"
-        self.issuer = self.url
-        self.document = {"issuer": self.url, "jwks_uri": f"{self.url}/jwks"}
-
-    def token(self, key: Any = RSA_KEY, algorithm: str = "RS256", kid: str | None = "one", **claims: Any) -> str:
-        now = int(time.time())
-        given = {"iss": self.issuer, "aud": AUDIENCE, "sub": "anna", "exp": now + 300, "iat": now, **claims}
-        chosen = {name: value for name, value in given.items() if value is not None}
-        return jwt.encode(chosen, key, algorithm, {"kid": kid} if kid else None)
-
-    def claims(self, exp: str = "99999999999") -> bytes:
-        """Good claims, with an end that is written as given."""
-        return b'{"iss":"%b","aud":"postroom","sub":"anna","exp":%b}' % (self.issuer.encode(), exp.encode())
-
-
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    monkeypatch.setattr(oidc, "RETRY_SECONDS", 0.0)
-    made = Provider()
-    thread = threading.Thread(target=made.server.serve_forever, args=(0.01,))
-    thread.start()
-    yield made
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
-
-
-def verifier(provider: Provider, **settings: Any) -> TokenVerifier:
+def verifier(provider: LyingProvider, **settings: Any) -> TokenVerifier:
     return TokenVerifier(Settings(oidc_issuer=provider.url, oidc_audience=AUDIENCE, **settings))
 
 
-def test_a_good_token_says_who_and_which_groups(provider: Provider) -> None:
+def test_a_good_token_says_who_and_which_groups(provider: LyingProvider) -> None:
     found = verifier(provider).verify(provider.token(groups=["drivers", "baker", 1, ""]))
     assert (found.name, found.claims) == ("anna", ("baker", "drivers"))
 
@@ -112,7 +42,7 @@ def test_a_good_token_says_who_and_which_groups(provider: Provider) -> None:
     ],
 )
 def test_the_settings_say_where_users_and_groups_are(
-    provider: Provider, settings: dict[str, str], claims: dict[str, Any], name: str, values: tuple[str, ...]
+    provider: LyingProvider, settings: dict[str, str], claims: dict[str, Any], name: str, values: tuple[str, ...]
 ) -> None:
     found = verifier(provider, **settings).verify(provider.token(**claims))
     assert (found.name, found.claims) == (name, values)
@@ -123,7 +53,7 @@ def test_the_settings_say_where_users_and_groups_are(
     [(RSA_KEY, "RS256"), (RSA_KEY, "PS512"), (EC_KEY, "ES256"), (ED_KEY, "EdDSA")],
     ids=["RS256", "PS512", "ES256", "EdDSA"],
 )
-def test_every_kind_of_asymmetric_key_counts(provider: Provider, key: Any, algorithm: str) -> None:
+def test_every_kind_of_asymmetric_key_counts(provider: LyingProvider, key: Any, algorithm: str) -> None:
     provider.keys = [jwk(key, "one")]
     assert verifier(provider).verify(provider.token(key, algorithm)).name == "anna"
 
@@ -144,7 +74,7 @@ def _public_pem() -> bytes:
     )
 
 
-def _signed_with_the_public_key(provider: Provider) -> str:
+def _signed_with_the_public_key(provider: LyingProvider) -> str:
     """The classic: the public key, which everybody has, used as the secret of HS256."""
     import hashlib
     import hmac
@@ -205,7 +135,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_token_is_refused_with_the_reason_and_without_its_text(provider: Provider, case: str) -> None:
+def test_a_bad_token_is_refused_with_the_reason_and_without_its_text(provider: LyingProvider, case: str) -> None:
     make, reason = BAD[case]
     token = make(provider)
     with pytest.raises(SignInFailed, match=reason) as failed:
@@ -214,20 +144,20 @@ def test_a_bad_token_is_refused_with_the_reason_and_without_its_text(provider: P
     assert not isinstance(failed.value, ProviderDown)
 
 
-def test_clocks_may_differ_by_a_little(provider: Provider) -> None:
+def test_clocks_may_differ_by_a_little(provider: LyingProvider) -> None:
     one = verifier(provider, oidc_skew_s=60)
     assert one.verify(provider.token(exp=int(time.time()) - 30)).name == "anna"
     assert one.verify(provider.token(nbf=int(time.time()) + 30)).name == "anna"
 
 
-def test_a_token_without_a_key_id_is_good_while_there_is_one_key(provider: Provider) -> None:
+def test_a_token_without_a_key_id_is_good_while_there_is_one_key(provider: LyingProvider) -> None:
     assert verifier(provider).verify(provider.token(kid=None)).name == "anna"
     provider.keys = [jwk(RSA_KEY, "one"), jwk(OTHER_KEY, "two")]
     with pytest.raises(SignInFailed, match="does not have"):
         verifier(provider).verify(provider.token(kid=None))
 
 
-def test_a_good_token_is_remembered_until_it_ends(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_good_token_is_remembered_until_it_ends(provider: LyingProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     checks, token = verifier(provider), provider.token()
     assert checks.known(token) is None
     found = checks.verify(token)
@@ -237,7 +167,7 @@ def test_a_good_token_is_remembered_until_it_ends(provider: Provider, monkeypatc
 
 
 def test_known_keys_go_on_while_the_provider_is_down_and_new_ones_fail_closed(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch
+    provider: LyingProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks = verifier(provider)
     checks.verify(provider.token())
@@ -248,14 +178,14 @@ def test_known_keys_go_on_while_the_provider_is_down_and_new_ones_fail_closed(
         checks.verify(provider.token(OTHER_KEY, kid="two"))
 
 
-def test_a_provider_that_is_down_from_the_start_lets_nobody_in(provider: Provider) -> None:
+def test_a_provider_that_is_down_from_the_start_lets_nobody_in(provider: LyingProvider) -> None:
     provider.status = 503
     with pytest.raises(ProviderDown):
         verifier(provider).verify(provider.token())
 
 
 def test_keys_rotate_and_what_the_old_ones_signed_ends_with_them(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch
+    provider: LyingProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks, old = verifier(provider), provider.token()
     checks.verify(old)
@@ -271,7 +201,7 @@ def test_keys_rotate_and_what_the_old_ones_signed_ends_with_them(
 
 
 def test_invented_key_ids_do_not_make_us_ask_again_and_again(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch
+    provider: LyingProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(oidc, "RETRY_SECONDS", 30.0)
     checks = verifier(provider)
@@ -296,7 +226,7 @@ def test_invented_key_ids_do_not_make_us_ask_again_and_again(
         [{"kty": "EC", "kid": "one", "crv": "P-256", "x": "AA", "y": "AA"}],
     ],
 )
-def test_a_provider_that_gives_no_usable_keys_lets_nobody_in(provider: Provider, keys: Any) -> None:
+def test_a_provider_that_gives_no_usable_keys_lets_nobody_in(provider: LyingProvider, keys: Any) -> None:
     provider.keys = keys
     with pytest.raises(SignInFailed):
         verifier(provider).verify(provider.token())
@@ -311,13 +241,13 @@ def test_a_provider_that_gives_no_usable_keys_lets_nobody_in(provider: Provider,
         [],
     ],
 )
-def test_a_description_that_is_of_another_issuer_does_not_count(provider: Provider, document: Any) -> None:
+def test_a_description_that_is_of_another_issuer_does_not_count(provider: LyingProvider, document: Any) -> None:
     provider.document = document
     with pytest.raises(ProviderDown):
         verifier(provider).verify(provider.token())
 
 
-def test_keys_are_fetched_from_the_host_of_the_issuer_only(provider: Provider) -> None:
+def test_keys_are_fetched_from_the_host_of_the_issuer_only(provider: LyingProvider) -> None:
     provider.document = {**provider.document, "jwks_uri": provider.url.replace("127.0.0.1", "localhost") + "/jwks"}
     with pytest.raises(ProviderDown):
         verifier(provider).verify(provider.token())

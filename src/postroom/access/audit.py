@@ -30,7 +30,7 @@ SIGN_IN_SECONDS = 3600.0
 """How long somebody who comes again and again, from one address, has signed in once."""
 _PAGE = 2000
 
-Event = Literal["signin", "refused", "forbidden", "changed"]
+Event = Literal["signin", "signout", "refused", "forbidden", "changed"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 
 

@@ -17,6 +17,7 @@ import msgspec
 from postroom.access.access_file import AccessFile
 from postroom.access.grants import ANONYMOUS, AUTHENTICATED, LONGEST_NAME, GrantTable, read_grants, revision_of
 from postroom.access.keys import ApiKey, note_uses, read_keys
+from postroom.access.sessions import Session, create_session, end_session, find_session, session_id_of
 from postroom.registry.permissions import Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
@@ -41,6 +42,10 @@ class SignInFailed(Exception):
 
 class ProviderDown(SignInFailed):
     """A token that cannot be checked, because its issuer does not give its keys."""
+
+
+class SessionOver(SignInFailed):
+    """A cookie that was good, perhaps: nobody guesses one, so it is no attempt to come in."""
 
 
 class MustVerify(Exception):
@@ -71,6 +76,8 @@ class AccessState(msgspec.Struct, frozen=True):
     keys: dict[str, ApiKey]
     admissions: dict[tuple[str, ...], Admission]
     """Those who were admitted since then, by their subjects."""
+    sessions: dict[str, Session]
+    """Sessions that were used since then, by the ids of their records."""
     known: dict[bytes, KnownKey]
     """Keys that were found to be good since then, by the digest of what was sent."""
 
@@ -142,6 +149,35 @@ class Authenticator:
             raise SignInFailed("the name of the user is empty, too long, or not printable")
         return self._admit(f"user:{name}", (AUTHENTICATED, *sorted({f"claim:{value}" for value in claims})))
 
+    def session(self, secret: str, *, waits: bool) -> tuple[Admission, Session]:
+        """Whoever signed in with a browser, by the secret of the cookie; may take a while when it is not known."""
+        state = self.state()
+        name = session_id_of(secret)
+        found = state.sessions.get(name)
+        if found is None and not waits:
+            raise MustVerify
+        if found is None:
+            with self._store.read() as tx:
+                found = find_session(tx, secret)
+            if found is not None and len(state.sessions) < MOST_REMEMBERED:
+                state.sessions[name] = found
+        if found is None or time.time() >= found.until:
+            raise SessionOver("the session is over", "session")
+        return self.user(found.user, found.claims), found
+
+    def begin_session(self, user: str, claims: tuple[str, ...], seconds: float, before: str) -> str:
+        """Let somebody in who signed in with a browser; the secret of their cookie. The session before it ends."""
+        self.user(user, claims)
+        with self._store.write() as tx:
+            if before:
+                end_session(tx, before)
+            return create_session(tx, user, claims, seconds)
+
+    def end_session(self, secret: str) -> None:
+        """Let somebody out."""
+        with self._store.write() as tx:
+            end_session(tx, secret)
+
     def permissions_of(self, principal: str) -> Permissions | None:
         """What a principal may do now who is not here to ask; None when there is no such principal.
 
@@ -198,4 +234,4 @@ class Authenticator:
             if before is not None and self._file is None and revision == before.revision:
                 return before
             grants = self._file.grants if self._file is not None else read_grants(tx)
-            return AccessState(revision, GrantTable(grants), read_keys(tx), {}, {})
+            return AccessState(revision, GrantTable(grants), read_keys(tx), {}, {}, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import logging
 import threading
 import time
@@ -54,6 +55,8 @@ class Provider(msgspec.Struct, frozen=True):
 
     issuer: str
     jwks_uri: str
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
 
 
 class ProviderClient:
@@ -77,26 +80,32 @@ class ProviderClient:
         """The provider's own description; one that is of another issuer is a lie."""
         url = self.issuer.rstrip("/") + "/.well-known/openid-configuration"
         try:
-            found = msgspec.convert(self.json("GET", url), Provider)
+            found = msgspec.convert(self.get(url), Provider)
         except msgspec.ValidationError:
             raise FetchRefused(f"{url} describes no OpenID provider") from None
         if found.issuer.rstrip("/") != self.issuer.rstrip("/"):
             raise FetchRefused(f"{url} describes another issuer, {found.issuer[:200]}")
         return found
 
-    def json(self, method: str, url: str, headers: dict[str, str] | None = None, content: bytes | None = None) -> Any:
+    def get(self, url: str) -> Any:
         """The JSON that a URL of the provider answers."""
+        status, decoded = self.ask("GET", url)
+        if status != 200:
+            raise FetchRefused(f"{url} answers with status {status}")
+        return decoded
+
+    def ask(
+        self, method: str, url: str, headers: dict[str, str] | None = None, content: bytes | None = None
+    ) -> tuple[int, Any]:
+        """Status and JSON of an answer of the provider."""
         with closing(HttpClient(self._policy)) as client:
             answer = client.request(
                 method, url, headers={"accept": "application/json", **(headers or {})}, content=content
             )
         try:
-            decoded = msgspec.json.decode(answer.body)
+            return answer.status, msgspec.json.decode(answer.body)
         except (msgspec.DecodeError, RecursionError):
-            raise FetchRefused(f"{url} does not answer with JSON") from None
-        if answer.status != 200:
-            raise FetchRefused(f"{url} answers with status {answer.status}")
-        return decoded
+            raise FetchRefused(f"{url} does not answer with JSON, but with status {answer.status}") from None
 
 
 class SigningKey(msgspec.Struct, frozen=True):
@@ -152,7 +161,7 @@ class ProviderKeys:
             if time.monotonic() - self._asked < RETRY_SECONDS:
                 return "" if self._fetched >= self._asked else "it was asked a moment ago"
             self._asked = time.monotonic()
-            keys = _readable(self._client.json("GET", self._client.discover().jwks_uri))
+            keys = _readable(self._client.get(self._client.discover().jwks_uri))
         except FetchRefused as refused:
             LOG.warning("the keys of %s cannot be fetched: %s", self._client.issuer, refused)
             return "it cannot be reached"
@@ -195,8 +204,8 @@ class TokenVerifier:
                 place="oidc_audience",
                 remedy="Say which audience (aud) the tokens for this service have.",
             )
-        self._client = ProviderClient(settings)
-        self._keys = ProviderKeys(self._client)
+        self.client = ProviderClient(settings)
+        self._keys = ProviderKeys(self.client)
         self._audience = settings.oidc_audience
         self._user_claim = settings.oidc_user_claim
         self._groups_claim = settings.oidc_groups_claim
@@ -214,7 +223,7 @@ class TokenVerifier:
         """Whom a token speaks for; may ask the provider."""
         found = self.known(token)
         if found is None:
-            found = self._user(self._claims(token))
+            found = self._user(self._claims(token, self._audience))
             self._forget()
             self._known[_digest(token)] = found
         return found
@@ -224,7 +233,15 @@ class TokenVerifier:
         if self._changes != self._keys.changes or len(self._known) >= MOST_TOKENS:
             self._known, self._changes = {}, self._keys.changes
 
-    def _claims(self, token: str) -> dict[str, Any]:
+    def verify_login(self, token: str, client_id: str, nonce: str) -> TokenUser:
+        """Whom the ID token of one login speaks for; it is for the client, and has the nonce of that login."""
+        claims = self._claims(token, client_id)
+        sent = str(claims.get("nonce", "")).encode("utf-8", "surrogatepass")
+        if not hmac.compare_digest(sent, nonce.encode()) or claims.get("azp", client_id) != client_id:
+            raise SignInFailed("the token is of another login", "token")
+        return self._user(claims)
+
+    def _claims(self, token: str, audience: str) -> dict[str, Any]:
         if len(token) > LONGEST_TOKEN:
             raise SignInFailed(f"the token is longer than {LONGEST_TOKEN} bytes", "token")
         try:
@@ -240,8 +257,8 @@ class TokenVerifier:
                 token,
                 key.public,
                 algorithms=[algorithm],
-                audience=self._audience,
-                issuer=[self._client.issuer, self._client.issuer.rstrip("/") + "/"],
+                audience=audience,
+                issuer=[self.client.issuer, self.client.issuer.rstrip("/") + "/"],
                 leeway=self._skew,
                 options={"require": ["exp", "iss", "aud"]},
             )

@@ -8,6 +8,7 @@ import time
 
 from postroom.access.audit import AuditJournal, forget_audit
 from postroom.access.authentication import Authenticator
+from postroom.access.sessions import forget_sessions
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -57,5 +58,6 @@ class AccessUpkeep:
     def _forget(self) -> None:
         try:
             forget_audit(self._store, self._days)
+            forget_sessions(self._store)
         except RegistryProblem as problem:
-            LOG.warning("old records of the audit cannot be removed at present: %s", problem)
+            LOG.warning("old records of the audit, and sessions, cannot be removed at present: %s", problem)
