@@ -1,4 +1,4 @@
-"""A real browser, Debian's Chromium driven by Playwright, started once per session: import the fixtures."""
+"""A real browser, Debian's Chromium driven by Playwright, started once per module: import the fixtures."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
+    """Chromium without a window. Not for the whole session: while Playwright runs, nothing else can use asyncio."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         absent("Chromium", "what people do in a browser was not tested (Debian: chromium)")
