@@ -188,7 +188,33 @@ def access_page() -> str:
 
         ## Who am I {#session}
 
-        `GET /-/session` answers with the principal of the request and the prefixes that it may read, write and own.
+        `GET /-/session` answers with the principal of the request and the prefixes that it may read, write and own; in
+        a browser where somebody signed in also with `csrf`, what writes have to send in `X-CSRF-Token`.
+
+        ## Signing in with a browser {#browser}
+
+        Where [`oidc_client_id`](settings.md#oidc_client_id) is set. `GET /-/login?next=PATH` leads to the OpenID
+        provider, `/-/callback` is where it sends people back, and from there they get to PATH, which is one of this
+        service. `POST /-/logout` ends the session. A sign-in that fails is answered with 401, one that fails because of
+        the provider with 503; with `Accept: text/html` as a page, otherwise as a problem.
+
+        `GET /-/sessions` lists one's own sessions, or all of them for administrators. `DELETE
+        /-/sessions?principal=user:NAME` ends those of somebody, in all server processes.
+
+        ## What happened {#audit}
+
+        `GET /-/audit` answers `{"records": [{"time": …, "event": …, "principal": …, "address": …, "method": …,
+        "path": …, "detail": …, "count": …}]}`, newest first. What is empty is left out, as is a count of 1. The query
+        selects: `since=2026-11-18T06:00:00Z`, `event=`, `principal=`, `address=`, `limit=` (100 by default, at most
+        1000).
+
+        | event | is |
+        |---|---|
+        | `signin` | somebody came in, by a key, a token, a proxy or a browser; once an hour from one address |
+        | `signout` | somebody ended their session |
+        | `refused` | credentials that are wrong or over, or too many requests |
+        | `forbidden` | what somebody wanted and may not do |
+        | `changed` | keys, grants or sessions changed |
     """
     table = _table(("path", "methods", "needs", "on", "otherwise"), rows)
     return _page(inspect.cleandoc(opening), table, inspect.cleandoc(more))

@@ -1,4 +1,4 @@
-"""Administration of keys and grants: of a running service over HTTP, or in its store."""
+"""Administration of keys, grants and sessions: of a running service over HTTP, or in its store."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import msgspec
 from postroom.access import keys
 from postroom.access.audit import audit_change, audit_grants, read_audit
 from postroom.access.grants import Grant, add_grants, parse_grants, read_grants, remove_grants
+from postroom.access.sessions import described_sessions, end_sessions
 from postroom.catalog.open_store import open_store
 from postroom.catalog.service_client import ServiceClient, open_client
 from postroom.errors import AccessRefused, BadFlag
@@ -22,11 +23,11 @@ from postroom.urls import scheme_of
 
 STORE = "store"
 """The principal of whoever has the store at hand."""
-KEYS, GRANTS = "/-/keys", "/-/grants"
+KEYS, GRANTS, SESSIONS = "/-/keys", "/-/grants", "/-/sessions"
 
 
 class AccessAdmin(Protocol):
-    """Where keys and grants are listed and changed."""
+    """Where keys, grants and sessions are listed and changed."""
 
     def keys(self) -> list[dict[str, Any]]:
         """All keys, without their secrets."""
@@ -48,6 +49,12 @@ class AccessAdmin(Protocol):
 
     def remove(self, grant: Grant) -> bool:
         """Remove a grant; whether it was there."""
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The sessions of people who signed in with a browser."""
+
+    def end_sessions(self, principal: str) -> int:
+        """End all sessions of somebody; how many there were."""
 
     def audit(self, since: datetime | None, limit: int, chosen: dict[str, str]) -> list[dict[str, Any]]:
         """What happened at the doors, newest first."""
@@ -88,6 +95,15 @@ class _Remote:
     def remove(self, grant: Grant) -> bool:
         """Remove a grant."""
         return bool(self._client.send("DELETE", f"{GRANTS}?{urlencode(msgspec.to_builtins(grant))}")["removed"])
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """All sessions that the asker may see."""
+        found: list[dict[str, Any]] = self._client.get(SESSIONS)["sessions"]
+        return found
+
+    def end_sessions(self, principal: str) -> int:
+        """End all sessions of somebody."""
+        return int(self._client.send("DELETE", f"{SESSIONS}?{urlencode({'principal': principal})}")["ended"])
 
     def audit(self, since: datetime | None, limit: int, chosen: dict[str, str]) -> list[dict[str, Any]]:
         """What happened, newest first."""
@@ -151,6 +167,19 @@ class _Local:
             is_removed = bool(remove_grants(tx, [grant]))
             audit_grants(tx, STORE, [grant] if is_removed else [], [])
             return is_removed
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """All sessions."""
+        with self._store.read() as tx:
+            return described_sessions(tx)
+
+    def end_sessions(self, principal: str) -> int:
+        """End all sessions of somebody."""
+        with self._store.write() as tx:
+            count = end_sessions(tx, principal)
+            if count:
+                audit_change(tx, STORE, f"ended the sessions of {principal}")
+            return count
 
     def audit(self, since: datetime | None, limit: int, chosen: dict[str, str]) -> list[dict[str, Any]]:
         """What happened, newest first."""

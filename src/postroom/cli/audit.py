@@ -12,7 +12,7 @@ from postroom.cli.output import print_json, print_table
 @postroom_command(example="postroom audit --at sqlite:///registry.db --event refused --since 7d")
 @at_option
 @click.option("--since", default="", metavar="SPAN", help="Only what is not older: 7d, 12h, 30m.")
-@click.option("--event", default="", metavar="EVENT", help="Only signin, refused, forbidden or changed.")
+@click.option("--event", default="", metavar="EVENT", help="Only signin, signout, refused, forbidden or changed.")
 @click.option("--principal", default="", metavar="WHO", help="Only of key:ID, user:NAME, …")
 @click.option("--address", default="", metavar="IP", help="Only from this address.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="Most records.")

@@ -39,6 +39,7 @@ COMMANDS = {
     "restore": "Restore the backup FILE into DB, which must not have a registry.",
     "keys": "Make, list, rotate and revoke API keys.",
     "grants": "List and change who may do what.",
+    "sessions": "List and end sessions of people who signed in with a browser.",
     "audit": "List sign-ins, refusals, and changes of keys and grants.",
     "login": "Keep a key for the service at URL.",
     "metrics": "Print the numbers of a lake for Prometheus.",

@@ -15,6 +15,7 @@ from postroom.settings import Settings
 from tests.http.requests import AsgiClient
 
 FLEET = "/messagegroups/fleet"
+SETTINGS = Settings(access="on", oidc_issuer="http://127.0.0.1:9", oidc_audience="postroom", oidc_client_id="web")
 CASES = [(route, method) for route in ROUTES for method in route.methods]
 
 
@@ -27,7 +28,7 @@ def ask(folder: Path, role: str, route: Route, method: str) -> int:
             _, root = create_key(tx, "root", [parse_grant("key:root", "admin", "/")])
             create_key(tx, "spare", [])
             add_grants(tx, [parse_grant("user:ben", "read", FLEET)])
-        service = AsgiClient(create_app(store, Settings(access="on")))
+        service = AsgiClient(create_app(store, SETTINGS))
         made = service.ask("PUT", f"{FLEET}/messages/ride", {}, {"Authorization": f"Bearer {root}"})
         assert made.status == 201
         body = b"" if route.body is None else route.body

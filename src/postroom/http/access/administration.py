@@ -1,4 +1,4 @@
-"""`/-/grants` and `/-/keys`: who may do what, listed and changed by administrators and owners."""
+"""`/-/grants`, `/-/keys`, `/-/sessions`, `/-/audit`: who may do what, who is there, and what happened."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from postroom.access.grants import (
     remove_grants,
 )
 from postroom.access.keys import create_key, described, parse_span, revoke_key, rotate_key
+from postroom.access.sessions import described_sessions, end_sessions, find_session
 from postroom.errors import AccessRefused
+from postroom.http.access.browser import session_secret
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
@@ -81,8 +83,20 @@ def answer_session(request: Request, store: Store, settings: Settings) -> Respon
         raise RegistryProblem("action_not_supported", "/-/session", action=request.method, headers=headers)
     by = request.permissions
     shown = {"access": settings.access, "principal": by.principal, "admin": by.is_admin}
+    if secret := session_secret(request.header("cookie") or "", request.base.removesuffix("/-/session")):
+        with store.read() as tx:
+            session = find_session(tx, secret)
+        shown |= {"csrf": session.csrf} if session is not None else {}
     prefixes = {"read": by.read.patterns, "write": by.write.patterns, "own": by.own.patterns}
     return Response(json={**shown, **prefixes}, cacheable=False, headers=UNSHARED)
+
+
+def answer_sessions(request: Request, store: Store, settings: Settings) -> Response:
+    """List or end the sessions of people who signed in with a browser."""
+    if request.path.strip("/"):
+        raise RegistryProblem("api_not_found", f"/-/sessions{request.path}")
+    service = _Administration(request, store, settings)
+    return service.answer("/-/sessions", {"GET": service.sessions, "DELETE": service.end_sessions})
 
 
 def answer_audit(request: Request, store: Store, settings: Settings) -> Response:
@@ -199,6 +213,24 @@ class _Administration:
             revoked = revoke_key(tx, key_id)
             audit_change(tx, self._by.principal, f"revoked the key {revoked.id}")
         return Response(json={"id": revoked.id, "revoked": revoked.revoked})
+
+    def sessions(self) -> Response:
+        """One's own sessions, or those of everybody for administrators."""
+        with self._store.read() as tx:
+            return Response(json={"sessions": described_sessions(tx, "" if self._by.is_admin else self._by.principal)})
+
+    def end_sessions(self) -> Response:
+        """End all sessions of a principal: one's own, or those of anybody for administrators."""
+        principal = dict(self._request.query).get("principal", "")
+        if not principal:
+            raise AccessRefused("whose sessions?", remedy="Say principal=user:NAME in the query")
+        if principal != self._by.principal:
+            self._by.require_admin("/-/sessions")
+        with self._store.write() as tx:
+            count = end_sessions(tx, principal)
+            if count:
+                audit_change(tx, self._by.principal, f"ended the sessions of {principal}")
+        return Response(json={"ended": count})
 
     def audit(self) -> Response:
         """The newest records that fit the query, newest first."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import NoReturn
 
 from postroom.access.audit import AuditJournal
-from postroom.access.authentication import Admission, Authenticator, ProviderDown, SignInFailed
+from postroom.access.authentication import Admission, Authenticator, ProviderDown, SessionOver, SignInFailed
 from postroom.access.keys import MARK, split_key
 from postroom.access.sign_in_limits import RateLimit, SignInLimit, network_of
 from postroom.errors import BadSetting
+from postroom.http.access.browser import CALLBACK, LOGIN, BrowserDoor, end_of_session, session_secret
 from postroom.http.server.asgi import Scope
 from postroom.http.server.base_url import BaseUrlReader, Headers
+from postroom.http.server.cors import READING
 from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
@@ -29,6 +33,8 @@ OPEN_PATHS = frozenset({b"/healthz", b"/readyz", b"/-/healthz", b"/-/readyz"})
 without grants nothing of it is seen.
 """
 RETRY_AFTER = "10"
+SIGN_IN_PATHS = frozenset({LOGIN.encode(), CALLBACK.encode()})
+"""What needs no credentials where people can sign in with a browser."""
 LONGEST_CREDENTIALS = 16 * 1024
 PRIVATE = [(b"vary", b"Authorization, Cookie"), (b"cache-control", b"private")]
 """What keeps a shared cache from giving one principal's answer to another."""
@@ -49,6 +55,10 @@ class Doors:
         self._base_urls = base_urls
         self._actor_header = settings.actor_header.lower().encode("latin-1", "replace")
         self._failures = SignInLimit(settings.sign_in_failures)
+        self._browser: BrowserDoor | None = None
+        if settings.oidc_client_id:
+            self._browser = BrowserDoor(authenticator, settings, self.journal, self._failures)
+        self._open_paths = OPEN_PATHS | SIGN_IN_PATHS if self._browser is not None else OPEN_PATHS
         self._requests = RateLimit(settings.requests_per_minute)
         self._is_plain = not settings.actor_header and not settings.requests_per_minute
         """Whether nothing but the credentials themselves counts, so that those that are known need no more."""
@@ -64,7 +74,7 @@ class Doors:
             if known is not None:
                 return known
         address = self._base_urls.client_address(scope)
-        if scope.get("raw_path") in OPEN_PATHS or _is_preflight(scope, headers):
+        if scope.get("raw_path") in self._open_paths or _is_preflight(scope, headers):
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
         self._limit_requests(admission, address)
@@ -76,13 +86,18 @@ class Doors:
         """By which door somebody came in."""
         if admission.permissions.principal.startswith("key:"):
             return "key"
-        return "token" if b"authorization" in headers and self._actor_header not in headers else "proxy"
+        if self._actor_header and self._actor_header in headers:
+            return "proxy"
+        return "token" if b"authorization" in headers else "browser"
 
-    def note_forbidden(self, scope: Scope, request: Request) -> None:
+    def sign_in_handler(self, path: str) -> Callable[[Request], Response] | None:
+        """What answers the paths where people sign in and out; it takes its time."""
+        return self._browser.handler(path) if self._browser is not None else None
+
+    def note_forbidden(self, request: Request) -> None:
         """Note that somebody wanted what they may not do."""
-        address = self._base_urls.client_address(scope)
         principal = request.permissions.principal
-        self.journal.note("forbidden", principal, address, method=request.method, path=request.path)
+        self.journal.note("forbidden", principal, request.address, method=request.method, path=request.path)
 
     def still_admits(self, admission: Admission, scope: Scope, headers: Headers) -> bool:
         """Whether a request would be answered alike if it came now; a stream goes on as long as that is so."""
@@ -97,15 +112,24 @@ class Doors:
                 return self._by_proxy(scope, headers[self._actor_header])
             if b"authorization" in headers:
                 return self._by_authorization(scope, headers[b"authorization"], address, waits)
+            if self._browser is not None and b"cookie" in headers:
+                base = self._base_urls.base(scope, headers)
+                if secret := session_secret(headers[b"cookie"].decode("latin-1"), base):
+                    return self._by_session(scope, headers, secret, address, waits)
         except ProviderDown as down:
             detail = f"{down.sentence}, please try again later"
             raise RegistryProblem(
                 "bad_request", "/", error_detail=detail, status=503, headers={"retry-after": RETRY_AFTER}
             ) from None
+        except SessionOver as over:
+            self.journal.note("refused", over.subject, address, detail=over.sentence)
+            raise self._for_browsers(over.sentence, end_of_session(self._base_urls.base(scope, headers))) from None
         except SignInFailed as failed:
             self._refuse(failed, address)
         admission = self.authenticator.anonymous()
         if not admission.permissions.read.patterns:
+            if self._browser is not None and b"text/html" in headers.get(b"accept", b""):
+                raise self._for_browsers("credentials are needed")
             raise _unauthorized("credentials are needed")
         return admission
 
@@ -113,6 +137,11 @@ class Doors:
         if sum(one == self._actor_header for one, _ in scope["headers"]) > 1:
             raise SignInFailed("the header with the name of the user is there twice: one may be the client's own")
         return self.authenticator.user(name.decode("utf-8", "replace").strip())
+
+    def _for_browsers(self, detail: str, cookie: str = "") -> RegistryProblem:
+        """What tells people where they sign in; a browser that hears of Basic would ask them for a password."""
+        headers = {"www-authenticate": f"Bearer {REALM}", **({"set-cookie": cookie} if cookie else {})}
+        return RegistryProblem("unauthorized", "/", error_detail=f"{detail}; sign in at {LOGIN}", headers=headers)
 
     def _by_authorization(self, scope: Scope, given: bytes, address: str, waits: bool) -> Admission:
         if len(given) > LONGEST_CREDENTIALS or sum(name == b"authorization" for name, _ in scope["headers"]) > 1:
@@ -127,6 +156,16 @@ class Doors:
             raise SignInFailed("the Authorization header holds no key of this service")
         self._limit_failures(address, f"key:{found[0]}")
         return self.authenticator.key(*found, given)
+
+    def _by_session(self, scope: Scope, headers: Headers, secret: str, address: str, waits: bool) -> Admission:
+        admission, session = self.authenticator.session(secret, waits=waits)
+        sent = headers.get(b"x-csrf-token", b"").decode("latin-1")
+        if scope["method"] not in READING and not session.allows(sent):
+            detail = "a write with a cookie needs the header X-CSRF-Token with what /-/session says (csrf)"
+            path = scope["path"]
+            self.journal.note("forbidden", session.principal, address, method=scope["method"], path=path, detail=detail)
+            raise RegistryProblem("bad_request", "/", error_detail=detail, status=403)
+        return admission
 
     def _limit_failures(self, address: str, subject: str) -> None:
         wait = self._failures.wait(address, subject) if address else 0

@@ -95,7 +95,17 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(path="/subscriptions", methods=("GET",), need="credentials", on="shows one's own"),
     Route(path="/-/replication/links", methods=("GET",), need="admin", on="`/`"),
+    Route(path="/-/login, /-/callback", methods=("GET",), need="nothing", example="/-/login"),
+    Route(path="/-/logout", methods=("POST",), need="credentials", on="ends one's own session"),
     Route(path="/-/session", methods=("GET",), need="credentials"),
+    Route(path="/-/sessions", methods=("GET",), need="credentials", on="shows one's own"),
+    Route(
+        path="/-/sessions",
+        methods=("DELETE",),
+        need="admin",
+        on="`/`, or one's own",
+        example="/-/sessions?principal=user:ben",
+    ),
     Route(path="/-/grants", methods=("GET",), need="credentials", on="shows those that one has or may manage"),
     Route(
         path="/-/grants",

@@ -27,7 +27,7 @@ from postroom.http.server.response import Response, Stream
 from postroom.http.server.response_cache import ResponseCache
 from postroom.http.server.thread_pools import ClientGone, Pools, RequestRunner, listening
 from postroom.http.services.match_and_make import NDJSON, MakeOrder
-from postroom.http.xregistry.dispatch import answer, finish, next_piece, refuse
+from postroom.http.xregistry.dispatch import answer, answer_with, finish, next_piece, refuse
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Access, Capabilities
 from postroom.registry.permissions import UNRESTRICTED, Permissions
@@ -207,7 +207,7 @@ class Edge:
             await self._stream(self._guarded(given.stream, scope, admission), made, request, scope, receive, send)
             return
         if self._doors is not None and given.status == 403:
-            self._doors.note_forbidden(scope, request)
+            self._doors.note_forbidden(request)
         if request.method not in READING:
             self._streams.nudge()
         if request.method == "GET" and given.status in (200, 303) and given.cacheable:
@@ -228,6 +228,7 @@ class Edge:
             method=scope["method"],
             path=_path(scope),
             base=self._base_urls.base(scope, first),
+            address="" if self._doors is None else self._base_urls.client_address(scope),
             actor=self._actor(scope, first) if self._doors is None else admission.permissions.principal,
             permissions=admission.permissions,
             query=parse_query(scope.get("query_string", b"").decode("utf-8", "replace")),
@@ -258,7 +259,11 @@ class Edge:
         await self._streams.serve(stream, headers + self._always(request, headers), scope, receive, send)
 
     async def _make(self, runner: RequestRunner, request: Request, is_old: bool) -> tuple[Representation, Response]:
+        sign_in = self._doors.sign_in_handler(request.path) if self._doors is not None else None
         try:
+            if sign_in is not None:
+                make = partial(answer_with, sign_in, request, self._store, self._settings)
+                return await runner.run(lambda: self._represented(make(), request), self._pools.fetches)
             made, given = await runner.run(
                 lambda: self._represented(answer(request, self._store, self._settings, self._process), request)
             )

@@ -50,7 +50,7 @@ def represent(answer: Response, method: str, gzips: bool) -> Representation:
             etag = etag and etag[:-1] + GZIP_MARK + '"'
     if etag:
         headers["ETag"] = etag
-    return Representation(status=answer.status, headers=_raw(headers, answer.more_links), body=body, etag=etag)
+    return Representation(status=answer.status, headers=_raw(headers, answer), body=body, etag=etag)
 
 
 def _in_pieces(answer: Response, pieces: Iterator[bytes], gzips: bool) -> Representation:
@@ -59,7 +59,7 @@ def _in_pieces(answer: Response, pieces: Iterator[bytes], gzips: bool) -> Repres
         headers["Vary"] = "Accept-Encoding"
         if gzips:
             pieces, headers["Content-Encoding"] = _gzipped(pieces), "gzip"
-    return Representation(status=answer.status, headers=_raw(headers, answer.more_links), body=b"", pieces=pieces)
+    return Representation(status=answer.status, headers=_raw(headers, answer), body=b"", pieces=pieces)
 
 
 def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -69,8 +69,9 @@ def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _raw(headers: dict[str, str], more_links: Iterable[str] = ()) -> RawHeaders:
-    fields = [*headers.items(), *(("link", link) for link in more_links)]
+def _raw(headers: dict[str, str], answer: Response) -> RawHeaders:
+    fields = [*headers.items(), *(("link", link) for link in answer.more_links)]
+    fields += [("set-cookie", cookie) for cookie in answer.cookies]
     return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields]
 
 

@@ -20,6 +20,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     actor: str = ""
     """Who asks, where a trusted proxy says so."""
+    address: str = ""
+    """Where the request came from, where access is on."""
     permissions: Permissions = UNRESTRICTED
     """What may be read and written; where access is off, everything."""
     keeps_json: bool = False

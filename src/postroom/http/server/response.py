@@ -40,6 +40,8 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it links to the root of the registry, as all answers of 1.0 do."""
     more_links: tuple[str, ...] = ()
     """Further links, each in a header of its own behind the others: many clients read the first one only."""
+    cookies: tuple[str, ...] = ()
+    """Cookies to set, each in a header of its own."""
     stream: Stream | None = None
     """What follows the head, piece by piece, instead of a body."""
     pieces: Iterator[bytes] | None = None

@@ -10,7 +10,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from postroom.http.access.administration import answer_audit, answer_grants, answer_keys, answer_session
+from postroom.http.access.administration import (
+    answer_audit,
+    answer_grants,
+    answer_keys,
+    answer_session,
+    answer_sessions,
+)
 from postroom.http.messagecatalog.mount import PRINTED_LOOKUP, answer_catalog, answer_lookup
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
@@ -33,13 +39,14 @@ MOUNTS: dict[str, Mount] = {
     "messagedefinition": answer_lookup,
     "replication": answer_replication,
     "session": answer_session,
+    "sessions": answer_sessions,
     "subscriptions": answer_subscriptions,
     "v0.5": answer_v0_5,
 }
 
 OTHER_SPELLINGS = {PRINTED_LOOKUP: "messagedefinition"}
 """Names of mounts that are met in another spelling, in lower case."""
-ONLY_ESCAPED = frozenset({"audit", "grants", "keys", "replication", "session"})
+ONLY_ESCAPED = frozenset({"audit", "grants", "keys", "replication", "session", "sessions"})
 """What lives under `/-/` and nowhere else."""
 
 OTHER_APIS = {"v0.5": "Registry Service 0.5", "messagecatalog": "Message and Event Catalog"}

@@ -57,6 +57,11 @@ def finish(made: Response, request: Request, store: Store, settings: Settings) -
     )
 
 
+def answer_with(handler: Callable[[Request], Response], request: Request, store: Store, settings: Settings) -> Response:
+    """What a handler answers that is no part of the registry, whatever happens on the way."""
+    return _answered(lambda: completed(handler(request), request, settings), request, store, settings)
+
+
 def _seen(store: Store, request: Request) -> Store:
     return store if request.permissions is UNRESTRICTED else store.seen_by(request.permissions)
 
