@@ -263,6 +263,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["auto", "text", "json"],
         Meta(description="How log lines look: auto is text on a terminal and JSON lines otherwise."),
     ] = "auto"
+    access_log: Annotated[
+        str,
+        Meta(
+            description="File that gets a JSON line for each request to the service, or - for standard error. Empty: "
+            "requests are not logged."
+        ),
+    ] = ""
+    otlp_endpoint: Annotated[
+        str,
+        Meta(
+            description="URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces of requests. Empty: there "
+            "are none."
+        ),
+    ] = ""
     debug: Annotated[bool, Meta(description="Show the traceback behind an error.")] = False
 
 

@@ -25,9 +25,9 @@ class TransactionObserver(Protocol):
 class MeasuredStore:
     """Another store, timed. What a principal sees of it is timed as well."""
 
-    def __init__(self, store: Store, observer: TransactionObserver, base: Store | None = None) -> None:
+    def __init__(self, store: Store, *observers: TransactionObserver, base: Store | None = None) -> None:
         self._store = store
-        self._observer = observer
+        self._observers = observers
         self._base = base
 
     @property
@@ -43,7 +43,7 @@ class MeasuredStore:
     def seen_by(self, permissions: Permissions) -> Store:
         """The store as a principal sees it."""
         inner = self._store.seen_by(permissions)
-        return self if inner is self._store else MeasuredStore(inner, self._observer, self.base)
+        return self if inner is self._store else MeasuredStore(inner, *self._observers, base=self.base)
 
     def read(self) -> AbstractContextManager[Transaction]:
         """A timed transaction that changes nothing."""
@@ -66,7 +66,8 @@ class MeasuredStore:
             raise
         finally:
             end = time.perf_counter()
-            self._observer.observe_transaction(operation, outcome, (begun or end) - begin, end - begin)
+            for observer in self._observers:
+                observer.observe_transaction(operation, outcome, (begun or end) - begin, end - begin)
 
     def version(self) -> int:
         """A number that changes whenever committed data changes."""

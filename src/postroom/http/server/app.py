@@ -12,9 +12,11 @@ from postroom.access.authentication import Admission, Authenticator, MustVerify
 from postroom.access.upkeep import AccessUpkeep
 from postroom.http.access.doors import NOBODY, OPEN, PRIVATE, Doors
 from postroom.http.older_releases.releases import named_release
+from postroom.http.operations.access_log import PRINCIPAL, REQUEST_ID, AccessLog
 from postroom.http.operations.measured_store import MeasuredStore
 from postroom.http.operations.request_observer import RequestObserver
 from postroom.http.operations.server_process import ServerProcess
+from postroom.http.operations.tracing import open_tracing
 from postroom.http.server.allowed_hosts import AllowedHosts
 from postroom.http.server.asgi import ASGIApp, Receive, Scope, Send, run_lifespan
 from postroom.http.server.base_url import BaseUrlReader
@@ -53,10 +55,14 @@ for _type in (Access, Capabilities, Cursor, MakeOrder, Model):
 def create_app(store: Store, settings: Settings, process: ServerProcess | None = None) -> ASGIApp:
     """The service over a store; the store is closed when the application stops."""
     process = process or ServerProcess()
-    store = MeasuredStore(store, process.metrics)
+    log = AccessLog(settings.access_log) if settings.access_log else None
+    tracing = open_tracing(settings)
+    store = MeasuredStore(store, process.metrics, *([tracing] if tracing is not None else []))
 
     @contextmanager
     def running() -> Iterator[None]:
+        if log is not None:
+            log.start()
         dispatcher = EventDispatcher(store, settings, permissions_of=edge.permissions_of)
         dispatcher.start()
         links = LinkRunner(store, settings)
@@ -67,9 +73,13 @@ def create_app(store: Store, settings: Settings, process: ServerProcess | None =
         links.stop()
         dispatcher.stop()
         store.close()
+        if tracing is not None:
+            tracing.stop()
+        if log is not None:
+            log.stop()
 
     edge = Edge(store, settings, process)
-    serve = RequestObserver(edge.serve, process.metrics)
+    serve = RequestObserver(edge.serve, process.metrics, log, tracing, edge.client_of)
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -120,10 +130,16 @@ class Edge:
         """What a principal may do now, for what is done in their name."""
         return UNRESTRICTED if self._doors is None else self._doors.authenticator.permissions_of(principal)
 
+    def client_of(self, scope: Scope) -> str:
+        """The address of the client of a request."""
+        return self._base_urls.client_address(scope)
+
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: find out who asks, then give what is kept for them, or make an answer."""
         headers, version = _first_headers(scope), self._store.version()
         admission = OPEN if self._doors is None else await self.admit(self._doors, scope, headers, version)
+        if REQUEST_ID in scope:
+            scope[PRINCIPAL] = self._principal(scope, headers, admission)
         if await self.answer_kept(scope, headers, version, admission, send):
             self._process.metrics.hits += 1
             return
@@ -229,11 +245,18 @@ class Edge:
             path=_path(scope),
             base=self._base_urls.base(scope, first),
             address="" if self._doors is None else self._base_urls.client_address(scope),
-            actor=self._actor(scope, first) if self._doors is None else admission.permissions.principal,
+            actor=self._principal(scope, first, admission),
+            id=scope.get(REQUEST_ID, ""),
             permissions=admission.permissions,
             query=parse_query(scope.get("query_string", b"").decode("utf-8", "replace")),
             headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
         )
+
+    def _principal(self, scope: Scope, headers: dict[bytes, bytes], admission: Admission | RegistryProblem) -> str:
+        """Who asks, as the service knows it, or as a trusted proxy says; empty for those who are not let in."""
+        if self._doors is None:
+            return self._actor(scope, headers)
+        return admission.permissions.principal if isinstance(admission, Admission) else ""
 
     def _actor(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
         name = self._settings.actor_header.lower().encode("latin-1", "replace")

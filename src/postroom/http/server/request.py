@@ -24,6 +24,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Where the request came from, where access is on."""
     permissions: Permissions = UNRESTRICTED
     """What may be read and written; where access is off, everything."""
+    id: str = ""
+    """By which the request is found in the access log, where there is one."""
     keeps_json: bool = False
     """Whether the answer has to hold a JSON value rather than its text, because somebody will translate it."""
 

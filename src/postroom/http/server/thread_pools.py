@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -46,7 +47,8 @@ class Pool:
         await self._acquire(path, end)
         self.busy += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+            in_context = partial(copy_context().run, function)  # so that what is done there is traced with the request
+            return await asyncio.get_running_loop().run_in_executor(self._threads, in_context)
         finally:
             self.busy -= 1
             self._free.release()

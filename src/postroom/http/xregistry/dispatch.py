@@ -121,7 +121,7 @@ def refuse(
 
 
 def _log(problem: RegistryProblem, request: Request, instance: str, cause: BaseException | None) -> None:
-    fields = {"fields": {"instance": instance}}
+    fields = {"fields": {"instance": instance} | ({"request": request.id} if request.id else {})}
     if cause is None:
         LOG.info("%s %s: %s", request.method, request.path, problem.sentence, extra=fields)
         return
