@@ -123,6 +123,22 @@ def test_every_version_of_a_copy_is_found_by_its_uri(catalogs: Catalogs, way: st
 
 
 @pytest.mark.audit("services-C1")
+@pytest.mark.parametrize("second", ["into a message catalog", "between message catalogs"])
+@pytest.mark.parametrize("first", WAYS)
+def test_a_copy_is_the_same_copy_by_whatever_way_it_came(catalogs: Catalogs, first: str, second: str) -> None:
+    post(catalogs.source, "hall 1", "hall 2")
+    pull(*catalogs.ends(first), first)
+    assert pull(*catalogs.ends(second), second).outcome.kept == {}
+    assert verify(*catalogs.ends(second), second) == []
+    post(catalogs.source, "hall 3")
+    for way in (second, first, second):  # the first may be refused: a copy is renewed by the link that keeps it
+        assert pull(*catalogs.ends(way), way).outcome.kept == {}
+    assert catalogs.shown(catalogs.target) == catalogs.shown(catalogs.source)
+    assert verify(*catalogs.ends(first), first) == []
+    assert verify(*catalogs.ends(second), second) == []
+
+
+@pytest.mark.audit("services-C1")
 @pytest.mark.parametrize("way", WAYS)
 def test_versions_that_came_since_are_added_to_those_of_the_copy(catalogs: Catalogs, way: str) -> None:
     post(catalogs.source, "hall 1")

@@ -100,6 +100,8 @@ class Pull:
         return found if found is not None else Overview(home="", authority="")
 
     def _is_as_it_was(self, here: Overview) -> bool:
+        if (self.state.kept or self.state.refused) and not all(one.digest for one in here.groups.values()):
+            return False  # the target cannot tell whether it would take now what it did not take then
         return bool(self.state.mine) and self.state.mine == fingerprint(here) and not self.link.policy.adopts
 
     def _check_home(self, there: Overview) -> None:

@@ -13,7 +13,8 @@ from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES
 from postroom.errors import ServiceRefused
 from postroom.outbound.policy import OutboundResponse
 from postroom.registry.changes.original_documents import Original
-from postroom.replication.replicas.apply_units import BatchResult
+from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
+from postroom.replication.replicas.conflict_policy import Decision
 from postroom.replication.replicas.peers.client import ReplicaClient
 from postroom.replication.replicas.peers.event_listener import CHANGES, ChangeFeed
 from postroom.replication.replicas.peers.messagecatalog_documents import (
@@ -164,6 +165,25 @@ class MessageCatalogEndpoint(XRegistryTarget):
         if reply.status not in (*_CREATED, 404):
             raise ServiceRefused(f"{xid} cannot be deleted: {problem_in(reply)}", place=self.name)
         self._held.pop(xid, None)
+
+    def _decide(self, unit: Unit, present: Unit | None, batch: ReplicaBatch) -> Decision:
+        """As everywhere, but a definition with the URIs of the source is a copy, by whatever way it came there."""
+        decision = super()._decide(unit, present, batch)
+        if decision != "collision" or present is None or not self._is_copy(present, unit):
+            return decision
+        if len(states_of(present)) < len(states_of(unit)):
+            return "take"
+        self._note(unit, present.entry.digest, batch)
+        return "same"
+
+    def _is_copy(self, present: Unit, unit: Unit) -> bool:
+        if (
+            unit.is_group
+            or present.entry.authority in (self.home, "")
+            or present.entry.authority != unit.entry.authority
+        ):
+            return False
+        return all(ours.uri == theirs.uri for ours, theirs in zip(states_of(present), states_of(unit), strict=False))
 
     def _clear(self, unit: Unit) -> None:
         """Versions cannot be changed, so a definition that has others than it should is written anew: see `_write`."""

@@ -11,7 +11,7 @@ from postroom.catalog.service_client import problem_in
 from postroom.catalog.service_entities import url_path
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
-from postroom.replication.replicas.conflict_policy import decide, decide_gone, stamp_after
+from postroom.replication.replicas.conflict_policy import Decision, decide, decide_gone, stamp_after
 from postroom.replication.replicas.import_unit import with_versions_named
 from postroom.replication.replicas.origins import UnitOrigin
 from postroom.replication.replicas.peers.client import ReplicaClient
@@ -68,11 +68,14 @@ class XRegistryTarget(XRegistrySource):
 
     def _is_wanted(self, unit: Unit, batch: ReplicaBatch, outcome: BatchResult) -> bool:
         present = next(self.units([unit.xid]), None)
-        local = present.entry.digest if present else ""
-        decision = decide(unit.entry, local, self._state_file.origins.get(unit.xid), self.home, batch.policy)
+        decision = self._decide(unit, present, batch)
         if decision not in ("take", "same"):
             outcome.kept[unit.xid] = decision
         return decision == "take"
+
+    def _decide(self, unit: Unit, present: Unit | None, batch: ReplicaBatch) -> Decision:
+        local = present.entry.digest if present else ""
+        return decide(unit.entry, local, self._state_file.origins.get(unit.xid), self.home, batch.policy)
 
     def _claim(self, xid: str, is_home: bool, link: str) -> None:
         origin = self._state_file.origins.get(xid)
