@@ -298,3 +298,33 @@ def test_a_protocol_is_shown_as_a_format_with_a_version(v0_5: V05Client, protoco
             assert v0_5.put(path, found).status == 200
     assert v0_5.native("/messagegroups/ovens")["protocol"] == protocol
     assert v0_5.native("/messagegroups/ovens/messages/hot")["protocol"] == protocol
+
+
+@pytest.mark.audit("services-C10")
+def test_a_schema_of_unknown_format_is_shown_as_an_attribute_that_every_0_5_service_takes(ovens: V05Client) -> None:
+    event = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "oven.hot"}}}
+    schema = "https://bakery.example/hot.json"
+    ovens.native("/messagegroups/ovens/messages/far", "PUT", {**event, "dataschemauri": schema})
+    path = "/definitionGroups/ovens/definitions/far"
+    shown = ovens.get(path)
+    assert "schemaurl" not in shown
+    assert shown["metadata"]["attributes"]["dataschema"]["value"] == schema
+    assert ovens.put(path, shown).status == 200
+    assert ovens.native("/messagegroups/ovens/messages/far")["dataschemauri"] == schema
+    copy = {"id": "copy", "format": shown["format"], "metadata": shown["metadata"]}
+    assert ovens.post("/definitionGroups/ovens/definitions", copy).status == 201
+
+
+@pytest.mark.audit("services-C10")
+def test_a_message_of_a_protocol_shows_the_url_of_a_schema_with_its_format_only(ovens: V05Client) -> None:
+    ovens.native("/messagegroups/taps", "PUT", {"protocol": "MQTT/5.0"})
+    message = {"protocol": "MQTT/5.0", "protocoloptions": {"topic_name": {"value": "taps"}}}
+    schema = {"dataschemauri": "https://bakery.example/tap.json"}
+    for name, more in {"with": {"dataschemaformat": "JsonSchema/draft-07"}, "without": {}}.items():
+        ovens.native(f"/messagegroups/taps/messages/{name}", "PUT", {**message, **schema, **more})
+        shown = ovens.get(f"/definitionGroups/taps/definitions/{name}")
+        assert shown.get("schemaurl") == (schema["dataschemauri"] if more else None)
+        copy = {
+            member: shown[member] for member in ("format", "metadata", "schemaurl", "schemaformat") if member in shown
+        }
+        assert ovens.post("/definitionGroups/taps/definitions", {"id": f"{name}.copy", **copy}).status == 201

@@ -13,7 +13,7 @@ from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.implied_members import without_implied
 from postroom.documents.dialects.messagecatalog_sections import with_usual_protocol
 from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
-from postroom.documents.dialects.references import as_pointer
+from postroom.documents.dialects.references import as_pointer, is_local
 from postroom.documents.dialects.split_protocols import has_both, split_protocols, without_envelope, without_protocol
 from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
 from postroom.messages.definitions.catalog_tree import default_version
@@ -127,6 +127,9 @@ class V05Writer:
         for name in ("schemaurl", "basemessageurl"):
             if name in written:
                 written[name] = as_pointer(written[name], service=self.service)
+        if "schemaformat" not in written and not is_local(written.get("schemaurl")):
+            # 0.5 has no schemaurl without schemaformat; the CloudEvents attribute says the same of the message.
+            metadata = _with_dataschema(metadata, written.pop("schemaurl", None))
         if not self.service:
             written |= {"metadata": metadata, "message": options}
             return _present(written)
@@ -218,6 +221,12 @@ def _present(entity: Tree) -> Tree:
     return {name: value for name, value in entity.items() if value is not None}
 
 
+def _with_dataschema(metadata: Any, reference: Any) -> Any:
+    if not isinstance(metadata, dict) or not isinstance(reference, str):
+        return metadata
+    return {**metadata, "dataschema": {"value": reference, **(metadata.get("dataschema") or {})}}
+
+
 def _read(document: Tree) -> tuple[Tree, list[ReadNote]]:
     reader = DocumentReader(v0_5=True)
     return reader.registry(document), reader.notes
@@ -232,7 +241,11 @@ _COMMON = (
     (r"/envelopeoptions\b", "0.5 has no options of envelopes; attributes among them are written as metadata"),
     (r"/dataschemaxid$", "0.5 refers to schemas by URL only"),
     (r"/datacontenttype$", "0.5 has it in the metadata only"),
-    (r"/messages/[^/]+/dataschema(uri)?$", "0.5 writes references in one form"),
+    (
+        r"/messages/[^/]+/dataschemauri$",
+        "0.5 has the URL of a schema with its format only; that of an event is in metadata",
+    ),
+    (r"/messages/[^/]+/dataschema$", "0.5 writes references in one form"),
     (r"/key_base64\b", "0.5 has one binary key"),
     (r"/usage$", "0.5 has one usage per endpoint"),
     (r"/authorization\b", "0.5 keeps authorization out of endpoints"),
