@@ -32,6 +32,7 @@ ATTRIBUTES = f"{MOVED}/envelopemetadata"
 OPTIONS = f"{MOVED}/protocoloptions"
 EVENT: Tree = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "vehicle.stopped"}}}
 TWIN: Tree = CLEAN["messagegroups"]["fleet"]["messages"]["vehicle.moved"]
+BORROWED: Tree = {"meta": {"xref": MOVED}}
 OTHER: Tree = {"type": "object", "required": ["speed"]}
 
 FOUND: list[tuple[str, Tree, str]] = [
@@ -110,6 +111,16 @@ FOUND: list[tuple[str, Tree, str]] = [
         f"{STOPPED}/envelopemetadata/attributes",
     ),
     ("xref_dangling", with_message({"meta": {"xref": f"{GROUP}/messages/gone"}}), f"{MOVED}/meta/xref"),
+    (
+        "xref_mismatch",
+        spoilt({"messagegroups": {"shared": {"protocol": "KAFKA", "messages": {"vehicle.moved": BORROWED}}}}),
+        "/messagegroups/shared/messages/vehicle.moved/meta/xref",
+    ),
+    (
+        "xref_mismatch",
+        with_endpoint({"envelope": "Other/1.0", "messagegroups": None, "messages": {"moved": BORROWED}}),
+        f"{ENDPOINT}/messages/moved/meta/xref",
+    ),
     (
         "definition_refused",
         with_attribute("source", {"value": "/{a}{b}"}),
@@ -391,6 +402,16 @@ FOUND: list[tuple[str, Tree, str]] = [
         f"{ENDPOINT}/messagegroups/0",
     ),
     (
+        "messagegroup_of_other_kind",
+        spoilt(
+            {
+                "messagegroups": {"shared": {"messages": {"vehicle.moved": BORROWED}}},
+                "endpoints": {"fleet.mqtt": {"envelope": "Other/1.0", "messagegroups": ["/messagegroups/shared"]}},
+            }
+        ),
+        f"{ENDPOINT}/messagegroups/0",
+    ),
+    (
         "message_ids_collide",
         with_endpoint({"messages": {"vehicle.moved": {"description": "Mine."}}}),
         f"{ENDPOINT}/messagegroups/0",
@@ -426,6 +447,11 @@ APART = {"schema_reference_missing", "schema_incompatible", "schema_undecided"}
 LEFT_ALONE: list[tuple[str, Tree]] = [
     ("registry_attribute_invalid", spoilt({"$schema": "x", "specversion": "0.9", "registryid": "a", "colour": {}})),
     ("group_mismatch", spoilt({"messagegroups": {"fleet": {"protocol": "mqtt/5.0"}}})),
+    (
+        "xref_mismatch",
+        spoilt({"messagegroups": {"shared": {"protocol": "mqtt/5.0", "messages": {"vehicle.moved": BORROWED}}}}),
+    ),
+    ("xref_mismatch", with_endpoint({"messagegroups": None, "messages": {"moved": BORROWED}})),
     ("member_misspelt", with_message({"colour": "red", "name": "Moved", "basemessageuri": "https://a.example"})),
     ("selector_misspelt", with_message({"protocol": "carrier-pigeon"})),
     ("metadata_missing", with_options("None", {})),

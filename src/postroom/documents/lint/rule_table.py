@@ -75,6 +75,7 @@ RULES: tuple[LintRule, ...] = (
     _rule("attributes_in_options", "warning", "MSG-023 MSG-024", "message", messages.attributes_in_options),
     _rule("attributes_nested", "info", "MSG-023", "message", messages.attributes_nested),
     _rule("xref_dangling", "warning", "MSG-015", "document", messages.reference_dangling),
+    _rule("xref_mismatch", "error", "MSG-008 MSG-009 EP-008 EP-011", "document", messages.reference_mismatch),
     _rule("definition_refused", "error", "MSG-046", "message", messages.definition_refused),
     # Properties
     _rule("property_bare", "warning", "MSG-023", "message", properties.property_bare),

@@ -7,7 +7,14 @@ from functools import cached_property
 from postroom.documents.lint.members import text
 from postroom.documents.lint.written_properties import Property, envelope_properties, option_properties
 from postroom.errors import DefinitionRefused
-from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, default_version, members
+from postroom.messages.definitions.catalog_tree import (
+    CatalogMessage,
+    Tree,
+    catalog_messages,
+    default_version,
+    local_path,
+    members,
+)
 from postroom.messages.definitions.compile import compile_definition
 from postroom.messages.definitions.definition import Definition, SchemaSource
 from postroom.messages.definitions.inheritance import envelope_of, resolve
@@ -164,6 +171,12 @@ class LintedDocument:
             for name, schema in members(holder, "schemas").items()
         ]
         self.endpoints = [LintedEndpoint(name, raw) for name, raw in members(tree, "endpoints").items()]
+
+    def target_of(self, message: LintedMessage) -> LintedMessage | None:
+        """The message that a borrowed one (xref) stands for, if it is there; any other is its own."""
+        if not message.borrowed:
+            return message
+        return self.by_xid.get(local_path(str(message.meta["xref"]), self.tree) or "")
 
     @cached_property
     def filters(self) -> dict[str, DefinitionMatcher]:

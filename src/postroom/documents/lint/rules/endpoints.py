@@ -145,7 +145,8 @@ def group_of_other_kind(document: LintedDocument) -> Iterator[Diagnostic]:
         wrong = []
         for name in members(group, "messages"):
             message = document.by_xid.get(f"{path}/messages/{name}")
-            effective = message.effective if message is not None else {}
+            target = document.target_of(message) if message is not None else None
+            effective = target.effective if target is not None else {}
             wrong += [(name, violation) for violation in check_message(endpoint.raw, effective)]
         if wrong:
             names = ", ".join(sorted({name for name, _ in wrong})[:3]) + (", …" if len(wrong) > 3 else "")

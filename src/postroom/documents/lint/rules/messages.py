@@ -10,7 +10,7 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.formats.format_table import FAMILIES, format_named
-from postroom.messages.definitions.catalog_tree import find_message, local_path, members
+from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, find_message, local_path, members
 from postroom.messages.definitions.registry_rules import check_message, messagegroup_advice
 from postroom.model.json_pointers import leads, pointer
 from postroom.protocols.cloudevents import ENVELOPE, media_type
@@ -81,16 +81,22 @@ def protocol_version_missing(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def group_mismatch(message: LintedMessage) -> Iterator[Diagnostic]:
     """A message has the envelope and protocol of its group or endpoint."""
-    owner, kind = message.entry.owner, message.entry.owner_type
-    if kind == "endpoints":
-        for violation in check_message(owner, message.own):
-            yield Diagnostic(message.at(*violation.path), f"{violation.detail}.", "Make both the same.")
+    is_endpoint = message.entry.owner_type == "endpoints"
+    remedy = "Make both the same." if is_endpoint else "Make both the same, or leave the group's out."
+    for name, sentence in _differing_selectors(message.entry, message.own):
+        yield Diagnostic(message.at(name), sentence, remedy)
+
+
+def _differing_selectors(entry: CatalogMessage, message: Tree) -> Iterator[tuple[str, str]]:
+    """Selectors of a message that are not those of what `entry` belongs to, each with a sentence."""
+    if entry.owner_type == "endpoints":
+        for violation in check_message(entry.owner, message):
+            yield str(violation.path[0]), f"{violation.detail}."
         return
     for name in SELECTORS:
-        wanted, given = text(owner, name), text(message.own, name)
+        wanted, given = text(entry.owner, name), text(message, name)
         if wanted and given and canonical_protocol(wanted) != canonical_protocol(given):
-            sentence = f"{name} is {given}, that of the group is {wanted}."
-            yield Diagnostic(message.at(name), sentence, "Make both the same, or leave the group's out.")
+            yield name, f"{name} is {given}, that of the group is {wanted}."
 
 
 def selector_inherited(message: LintedMessage) -> Iterator[Diagnostic]:
@@ -263,6 +269,16 @@ def reference_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
         if path is not None and find_message(message.tree, path) is None:
             yield Diagnostic(
                 message.at("meta", "xref"), f"the catalog has no message {path}.", "Correct or remove xref."
+            )
+
+
+def reference_mismatch(document: LintedDocument) -> Iterator[Diagnostic]:
+    """A message that stands for another one (xref) has the envelope and protocol of the group that it is in, too."""
+    for message in document.messages:
+        target = document.target_of(message) if message.borrowed else None
+        for _, sentence in _differing_selectors(message.entry, target.effective) if target is not None else ():
+            yield Diagnostic(
+                message.at("meta", "xref"), f"of the message it stands for {sentence}", "Borrow another one."
             )
 
 
