@@ -52,6 +52,11 @@ def test_what_is_worth_it_is_compressed_under_a_tag_of_its_own() -> None:
         assert represent(small, "GET", gzips=True).body == small.content
 
 
+def test_caches_are_told_of_compression_however_long_the_body_is_today() -> None:
+    small = Response(headers={"Content-Type": "application/json"}, content=b"{}")
+    assert (b"vary", b"Accept-Encoding") in represent(small, "GET", gzips=False).headers
+
+
 def test_a_tag_stays_while_the_representation_does(asgi: AsgiClient) -> None:
     asgi.ask("PUT", OVEN, b"hot", FORMAT)
     first = asgi.ask("GET", OVEN)

@@ -42,9 +42,9 @@ def represent(answer: Response, method: str, gzips: bool) -> Representation:
     headers, body, etag = dict(answer.headers), answer.content, ""
     if method == "GET" and answer.status in TAGGED:
         etag = tag(headers, body)
-    if len(body) >= SMALLEST_COMPRESSED and _can_compress(headers):
+    if _can_compress(headers):
         headers["Vary"] = "Accept-Encoding"
-        if gzips:
+        if gzips and len(body) >= SMALLEST_COMPRESSED:
             body = gzip.compress(body, compresslevel=6, mtime=0)
             headers["Content-Encoding"] = "gzip"
             etag = etag and etag[:-1] + GZIP_MARK + '"'
