@@ -35,6 +35,8 @@ MOST_KEYS = 100
 MOST_CLAIMS = 500
 MOST_TOKENS = 10_000
 SMALLEST_RSA = 2048
+LAST_MOMENT = 2**53
+"""The end of tokens that say they never end, in numbers that are too large to count with."""
 REFRESH_SECONDS = 3600.0
 """How old the provider's keys may become before they are fetched anew."""
 RETRY_SECONDS = 30.0
@@ -48,6 +50,11 @@ class TokenUser(msgspec.Struct, frozen=True):
     name: str
     claims: tuple[str, ...]
     until: float
+    checked: float
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether it need not be checked again: by then the provider may have other keys."""
+        return now < self.until and 0 <= now - self.checked < REFRESH_SECONDS
 
 
 class Provider(msgspec.Struct, frozen=True):
@@ -181,17 +188,22 @@ def _readable(document: Any) -> dict[str, SigningKey]:
         raise FetchRefused("what the issuer gives is no set of keys")
     found: dict[str, SigningKey] = {}
     for number, one in enumerate(listed[:MOST_KEYS]):
-        if not isinstance(one, dict) or one.get("kty") not in KINDS or one.get("use", "sig") != "sig":
-            continue
-        try:
-            key = jwt.PyJWK(one).key
-        except (jwt.PyJWTError, ValueError, TypeError, KeyError):
-            continue
-        if isinstance(key, RSAPublicKey) and key.key_size < SMALLEST_RSA:
-            continue
-        text = msgspec.json.encode(one, order="sorted")
-        found[str(one.get("kid", f"#{number}"))] = SigningKey(key, one["kty"], one.get("alg"), text)
+        key = _public_key(one) if isinstance(one, dict) and one.get("use", "sig") == "sig" else None
+        if key is not None:
+            text = msgspec.json.encode(one, order="sorted")
+            found[str(one.get("kid", f"#{number}"))] = SigningKey(key, one["kty"], one.get("alg"), text)
     return found
+
+
+def _public_key(given: dict[str, Any]) -> Any:
+    """A key of a JWKS, None where it is none; one whose private half is there, too, is everybody's."""
+    if "d" in given or not isinstance(given.get("kty"), str) or given["kty"] not in KINDS:
+        return None
+    try:
+        key = jwt.PyJWK(given).key
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, NotImplementedError):
+        return None
+    return None if isinstance(key, RSAPublicKey) and key.key_size < SMALLEST_RSA else key
 
 
 class TokenVerifier:
@@ -217,7 +229,7 @@ class TokenVerifier:
         """Whom a token speaks for that was checked before and is still good."""
         self._forget()
         found = self._known.get(_digest(token))
-        return found if found is not None and time.time() < found.until else None
+        return found if found is not None and found.is_fresh(time.time()) else None
 
     def verify(self, token: str) -> TokenUser:
         """Whom a token speaks for; may ask the provider."""
@@ -270,7 +282,8 @@ class TokenVerifier:
         name = claims.get(self._user_claim)
         if not isinstance(name, str) or not name:
             raise SignInFailed(f"the token does not say who it is for ({self._user_claim})", "token")
-        return TokenUser(name, _values(claims, self._groups_claim), float(claims["exp"]) + self._skew)
+        until = float(min(int(claims["exp"]), LAST_MOMENT)) + self._skew
+        return TokenUser(name, _values(claims, self._groups_claim), until, checked=time.time())
 
 
 _REASONS: dict[type[Exception], str] = {
