@@ -14,7 +14,7 @@ import postroom.catalog.wiring
 from postroom.catalog.wiring import COMPATIBILITY_MODES, RULES, PayloadFormats
 from postroom.formats.compatibility import compatible
 from postroom.formats.schema import Verdict
-from postroom.registry.rules import Judgement, Surroundings
+from postroom.registry.rules import Judgement, ReferencedDocument, Surroundings
 
 NAME = "numbers"
 
@@ -37,11 +37,13 @@ class WithNumbers(PayloadFormats):
             return Judgement("no", str(error))
         return Judgement("yes") if content else Judgement("no", "it is empty")
 
-    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+    def compare(
+        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+    ) -> Judgement:
         """Whether the sums rise or fall as the rule says."""
         if name.lower() != NAME:
             return super().compare(name, older, newer, rule, around)
-        verdict = compatible(older, newer, rule, readable)
+        verdict = compatible([one.content for one in older], newer, rule, readable)
         return Judgement("yes" if verdict.answer == "compatible" else "no", verdict.reason)
 
 

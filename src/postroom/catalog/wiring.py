@@ -10,11 +10,11 @@ import msgspec
 
 from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
-from postroom.formats.format_table import FAMILIES, check_schema, readable
-from postroom.formats.schema import LibraryDocument
+from postroom.formats.format_table import FAMILIES, check_schema, readable_documents
+from postroom.formats.schema import LibraryDocument, Verdict
 from postroom.formats.schema_library import CatalogLibrary
 from postroom.messages.definitions.registry_rules import check_endpoint, read_endpoint, read_version
-from postroom.registry.rules import GroupRules, Judgement, Rules, Surroundings
+from postroom.registry.rules import GroupRules, Judgement, ReferencedDocument, Rules, Surroundings
 from postroom.settings import Settings
 
 COMPATIBILITY_MODES = tuple(sorted(set(MODES) - {"none"}))
@@ -59,15 +59,21 @@ class PayloadFormats:
             return Judgement("unknown", str(error))
         return Judgement("yes")
 
-    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+    def compare(
+        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+    ) -> Judgement:
         """Whether payloads of the versions can be read as the rule says."""
-        library = _RecordingLibrary(around)
+        written = ReferencedDocument(around.xid, newer, around.references)
+        libraries = {one: _RecordingLibrary(_seen_from(one, around)) for one in (*older, written)}
+
+        def reads(writer: ReferencedDocument, reader: ReferencedDocument) -> Verdict:
+            sides = ((name, one.content, libraries[one]) for one in (writer, reader))
+            return readable_documents(*sides, is_strict=self._is_strict)
+
         try:
-            verdict = compatible(
-                older, newer, rule, partial(readable, name, library=library, is_strict=self._is_strict)
-            )
+            verdict = compatible(older, written, rule, reads)
         except (SchemaRefused, FormatUnknown) as error:
-            return Judgement("unknown", str(error), dangling=library.missed)
+            return Judgement("unknown", str(error), dangling=any(library.missed for library in libraries.values()))
         if verdict.answer == "compatible":
             return Judgement("yes")
         shown = f" For example: {verdict.shown}" if verdict.shown else ""
@@ -78,7 +84,7 @@ class _RecordingLibrary(CatalogLibrary):
     """The documents of a registry; remembers whether one was missing."""
 
     def __init__(self, around: Surroundings) -> None:
-        super().__init__(around.xid, partial(_read, around), around.names)
+        super().__init__(around.xid, partial(_read, around), around.names, references=around.references)
         self.missed = False
 
     def find(self, reference: str, base: str = "") -> LibraryDocument | None:
@@ -88,9 +94,13 @@ class _RecordingLibrary(CatalogLibrary):
         return found
 
 
+def _seen_from(document: ReferencedDocument, around: Surroundings) -> Surroundings:
+    return msgspec.structs.replace(around, xid=document.xid, references=document.references)
+
+
 def _read(around: Surroundings, path: str) -> LibraryDocument | None:
     found = around.read(path)
-    return None if found is None else LibraryDocument(*found)
+    return None if found is None else LibraryDocument(found.xid, found.content, found.references)
 
 
 # Lint loads much that a store does without, so it is imported when something is written.

@@ -154,10 +154,14 @@ class LenientSchema(Protocol):
 
 
 class LibraryDocument(msgspec.Struct, frozen=True):
-    """A schema document that a reference leads to, and its location, which its own references are relative to."""
+    """A schema document that a reference leads to, and its location, which its own references are relative to.
+
+    `references` are names that it uses for other documents, with their paths.
+    """
 
     location: str
     document: Any
+    references: tuple[tuple[str, str], ...] = ()
 
 
 class Library(Protocol):

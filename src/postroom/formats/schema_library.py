@@ -17,26 +17,41 @@ ListSchemas = Callable[[str], Iterable[str]]
 # The document at an absolute URL, where a setting allows the host.
 FetchDocument = Callable[[str], Any | None]
 
+References = tuple[tuple[str, str], ...]
+
+MOST_REFERENCED = 200
 _SUFFIXES = (".json", ".avsc", ".proto", ".xsd", ".jstruct.json", ".schema.json")
 
 
 class CatalogLibrary:
     """The schema documents of a catalog, seen from one of them.
 
-    A reference is, in this order: the path or pointer of a schema, a path relative to the referring schema, the id of a
-    schema of the same group (with or without the suffix of a file name), an absolute URL.
+    A reference is, in this order: a name that the referring schema states in its `references`, the path or pointer of a
+    schema, a path relative to the referring schema, the id of a schema of the same group (with or without the suffix of
+    a file name), an absolute URL.
     """
 
-    def __init__(self, home: str, read: ReadDocument, schemas: ListSchemas, fetch: FetchDocument | None = None) -> None:
+    def __init__(
+        self,
+        home: str,
+        read: ReadDocument,
+        schemas: ListSchemas,
+        fetch: FetchDocument | None = None,
+        references: References = (),
+    ) -> None:
         self._home = home
-        self._read = read
+        self._load = read
         self._schemas = schemas
         self._fetch = fetch
+        self._references = {home: dict(references)}
 
     def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         """The document that a reference means."""
         reference = reference.partition("#")[0] or reference.removeprefix("#")
         base = base or self._home
+        stated = self._references.get(base, {}).get(reference)
+        if stated is not None:
+            return self._read(stated)
         if "://" in base:  # a document from elsewhere speaks of its own neighbours
             reference = join_url(base, reference) or reference
         for path in _paths(reference, base):
@@ -50,12 +65,30 @@ class CatalogLibrary:
         return None if document is None else LibraryDocument(reference, document)
 
     def neighbours(self) -> Iterator[LibraryDocument]:
-        """The other documents of the same schema group."""
+        """The documents that references lead to, from one to the next, and the others of the same schema group."""
+        yield from self._referenced()
         for path in self._schemas(self._home):
             if path != _schema(self._home):
                 found = self._read(path)
                 if found is not None:
                     yield found
+
+    def _referenced(self) -> Iterator[LibraryDocument]:
+        waiting = list(self._references[self._home].values())
+        seen: set[str] = set()
+        while waiting and len(seen) < MOST_REFERENCED:
+            path = waiting.pop(0)
+            found = None if path in seen else self._read(path)
+            seen.add(path)
+            if found is not None:
+                yield found
+                waiting += [inner for _, inner in found.references]
+
+    def _read(self, path: str) -> LibraryDocument | None:
+        found = self._load(path)
+        if found is not None and found.references:
+            self._references[found.location] = dict(found.references)
+        return found
 
 
 def _paths(reference: str, base: str) -> Iterator[str]:

@@ -76,6 +76,17 @@ _SCHEMAGROUPS: Definition = {
                     "item": {"type": "uinteger"},
                     "description": "Ids that schema registries gave this Version, as payloads carry them in front.",
                 },
+                "references": {
+                    "type": "array",
+                    "item": {
+                        "type": "object",
+                        "attributes": {
+                            "name": {"type": "string", "required": True, "description": "What the document calls it."},
+                            "xid": {"type": "xid", "required": True, "target": "/schemagroups/schemas[/versions]"},
+                        },
+                    },
+                    "description": "Other schemas that the document refers to by names of its own.",
+                },
                 **_ANYTHING,
             },
         }

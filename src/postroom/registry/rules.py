@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from postroom.model.conform import AttributeViolation
+from postroom.model.schema_references import References
 from postroom.model.types import GroupType, ResourceType
 
 Body = dict[str, Any]
@@ -27,16 +28,25 @@ class Judgement(msgspec.Struct, frozen=True):
     dangling: bool = False
 
 
+class ReferencedDocument(msgspec.Struct, frozen=True):
+    """The document of a Version, with the xid of that Version and the references that it states."""
+
+    xid: str
+    content: bytes
+    references: References = ()
+
+
 class Surroundings(msgspec.Struct, frozen=True):
     """Where the documents that a Version's document refers to are found.
 
-    `read` takes the path of a Resource or a Version and gives the Version's xid and its document; `names` gives the
-    paths of all Resources that are beside one.
+    `read` takes the path of a Resource or a Version; `names` gives the paths of all Resources that are beside one;
+    `references` are those that the Version itself states.
     """
 
     xid: str
-    read: Callable[[str], tuple[str, bytes] | None]
+    read: Callable[[str], ReferencedDocument | None]
     names: Callable[[str], Iterable[str]]
+    references: References = ()
 
 
 class DocumentRules(Protocol):
@@ -51,7 +61,9 @@ class DocumentRules(Protocol):
         """Whether a document is what its format says."""
         ...
 
-    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+    def compare(
+        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+    ) -> Judgement:
         """Whether a document may follow its ancestors, nearest first."""
         ...
 
@@ -65,7 +77,9 @@ class NoDocumentRules:
         """Unknown."""
         return Judgement("unknown", "no format is known here")
 
-    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+    def compare(
+        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+    ) -> Judgement:
         """Unknown."""
         return Judgement("unknown", "no format is known here")
 

@@ -14,7 +14,7 @@ from postroom.catalog.open_store import open_store
 from postroom.catalog.wiring import RULES, PayloadFormats
 from postroom.http.server.app import create_app
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.rules import Judgement, Surroundings
+from postroom.registry.rules import Judgement, ReferencedDocument, Surroundings
 from postroom.settings import Settings
 from postroom.store.checked_write import ATTEMPTS, write_checked
 from postroom.store.interface import Store
@@ -38,7 +38,9 @@ class Watched(PayloadFormats):
         self.meanwhile()
         return judgement
 
-    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+    def compare(
+        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+    ) -> Judgement:
         self.asked.append(rule)
         judgement = super().compare(name, older, newer, rule, around)
         self.meanwhile()

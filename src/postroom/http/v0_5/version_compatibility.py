@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from postroom.http.v0_5.entity_views import version_order
+from postroom.model.schema_references import stated_references
 from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.referenced_documents import surroundings
+from postroom.registry.rules import ReferencedDocument
 from postroom.registry.transaction_interface import Transaction
 
 _RULE, _EACH = "backward_transitive", "backward"
@@ -44,9 +46,10 @@ class _Versions:
                     raise RegistryProblem("compatibility_violation", self._xid, detail=detail, compat=_RULE)
 
     def _breach(self, older: Entity, newer: Entity) -> str:
-        around = surroundings(self._tx, f"{self._xid}/versions/{newer.id}")
+        around = surroundings(self._tx, newer.xid, stated_references(newer.attributes))
+        before = ReferencedDocument(older.xid, _content(older), stated_references(older.attributes))
         form = str(newer.attributes["format"])
-        judgement = self._tx.rules.documents.compare(form, [_content(older)], _content(newer), _EACH, around)
+        judgement = self._tx.rules.documents.compare(form, [before], _content(newer), _EACH, around)
         return judgement.reason if judgement.answer == "no" else ""
 
     def _was_broken(self, older: Entity, between: list[Entity], written: Collection[str]) -> bool:

@@ -36,7 +36,7 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """A schema document of the catalog; `ids` are those that registries gave it.
+    """A schema document of the catalog; `ids` are those that registries gave it, `references` its names for others.
 
     The document of a version outside the catalog is None.
     """
@@ -45,6 +45,7 @@ class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     document: Any
     ids: tuple[int | str, ...] = ()
+    references: tuple[tuple[str, str], ...] = ()
 
 
 class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,8 +27,11 @@ class SchemaDocuments:
 
     def of(self, source: SchemaSource) -> tuple[Any, Library]:
         """The document of a definition's schema, and the library that its references are looked up in."""
-        library = CatalogLibrary(source.place or source.reference, self._read, self._names, self._fetch)
-        return self._schemas[source.place].document if source.place else source.document, library
+        home = source.place or source.reference
+        stored = self._schemas[source.place] if source.place else None
+        references = () if stored is None else stored.references
+        library = CatalogLibrary(home, self._read, self._names, self._fetch, references)
+        return source.document if stored is None else stored.document, library
 
     def versions(self, source: SchemaSource) -> list[tuple[SchemaSource, tuple[int | str, ...]]]:
         """All versions of the schema that a definition refers to, with the ids that registries gave them."""
@@ -59,7 +62,7 @@ class SchemaDocuments:
             stored = self._schemas.get(schema)
             if stored is None or stored.version != version:
                 return None
-        return None if stored.document is None else LibraryDocument(path, stored.document)
+        return None if stored.document is None else LibraryDocument(path, stored.document, stored.references)
 
     def _names(self, path: str) -> Iterable[str]:
         prefix = "/".join(path.split("/")[:4]) + "/"

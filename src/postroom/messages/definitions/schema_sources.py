@@ -10,6 +10,7 @@ from typing import Any
 from postroom.messages.definitions.catalog_tree import Tree, default_version, local_path, member, members
 from postroom.messages.definitions.definition import SchemaSource, StoredSchema
 from postroom.messages.definitions.inheritance import Fetch
+from postroom.model.schema_references import stated_references
 
 
 def schema_source(tree: Tree, message: Tree, fetch: Fetch | None = None) -> SchemaSource | None:
@@ -54,6 +55,7 @@ def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]
                     version=str(version.get("versionid") or "1"),
                     document=_document(version),
                     ids=_ids(version),
+                    references=stated_references(version),
                 )
     return found
 

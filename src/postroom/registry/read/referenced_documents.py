@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Protocol
 
+from postroom.model.schema_references import References, stated_references
 from postroom.registry.entities import Entity
-from postroom.registry.rules import Surroundings
+from postroom.registry.rules import ReferencedDocument, Surroundings
 
 
 class DocumentSource(Protocol):
@@ -20,12 +21,12 @@ class DocumentSource(Protocol):
         """The members of a collection, in the order of their ids."""
 
 
-def surroundings(tx: DocumentSource, xid: str) -> Surroundings:
+def surroundings(tx: DocumentSource, xid: str, references: References = ()) -> Surroundings:
     """The documents that the document of one Version may refer to."""
-    return Surroundings(xid, partial(_read, tx), partial(_names, tx))
+    return Surroundings(xid, partial(_read, tx), partial(_names, tx), references)
 
 
-def _read(tx: DocumentSource, path: str) -> tuple[str, bytes] | None:
+def _read(tx: DocumentSource, path: str) -> ReferencedDocument | None:
     resource_xid, _, version_id = path.partition("/versions/")
     resource = tx.entity(resource_xid) if resource_xid.count("/") == 4 else None
     if resource is not None and "xref" in resource.attributes:
@@ -37,7 +38,7 @@ def _read(tx: DocumentSource, path: str) -> tuple[str, bytes] | None:
     version = tx.entity(f"{resource_xid}/versions/{chosen}")
     if version is None or version.document is None or version.document.url:
         return None
-    return version.xid, version.document.content
+    return ReferencedDocument(version.xid, version.document.content, stated_references(version.attributes))
 
 
 def _names(tx: DocumentSource, xid: str) -> Iterable[str]:

@@ -13,9 +13,16 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
+from postroom.model.schema_references import References
 from postroom.registry.entities import Entity
 from postroom.registry.read.referenced_documents import DocumentSource, surroundings
-from postroom.registry.rules import DocumentRules, Judgement, NoDocumentRules, Surroundings
+from postroom.registry.rules import (
+    DocumentRules,
+    Judgement,
+    NoDocumentRules,
+    ReferencedDocument,
+    Surroundings,
+)
 
 MOST_SECONDS = 60.0
 """How long the comparisons of one request may take together; those that are left are not decided."""
@@ -31,15 +38,16 @@ class DocumentCheck(msgspec.Struct, frozen=True):
     xid: str
     form: str
     document: bytes
+    references: References = ()
     rule: str = ""
-    older: tuple[bytes, ...] = ()
+    older: tuple[ReferencedDocument, ...] = ()
 
 
 class _CheckResult(msgspec.Struct, frozen=True):
     """A judgement, and what was read of other documents to find it."""
 
     judgement: Judgement
-    read: tuple[tuple[str, tuple[str, bytes] | None], ...]
+    read: tuple[tuple[str, ReferencedDocument | None], ...]
     named: tuple[tuple[str, tuple[str, ...]], ...]
 
     def holds(self, around: Surroundings) -> bool:
@@ -85,11 +93,13 @@ class DeferredChecks:
 
     def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
         """Whether a document is what its format says."""
-        return self._judge(DocumentCheck(around.xid, name, content), around)
+        return self._judge(DocumentCheck(around.xid, name, content, around.references), around)
 
-    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+    def compare(
+        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+    ) -> Judgement:
         """Whether a document may follow its ancestors."""
-        return self._judge(DocumentCheck(around.xid, name, newer, rule, tuple(older)), around)
+        return self._judge(DocumentCheck(around.xid, name, newer, around.references, rule, tuple(older)), around)
 
     def _judge(self, document_check: DocumentCheck, around: Surroundings) -> Judgement:
         for answer in self._known.get(document_check, ()):
@@ -105,7 +115,7 @@ class DeferredChecks:
         written = _AttemptState(read)
         for document_check, position in self._open.items():
             written.advance(self.written, position)
-            watch = _RecordedReads(surroundings(written, document_check.xid))
+            watch = _RecordedReads(surroundings(written, document_check.xid, document_check.references))
             judgement = self._ask(document_check, watch.around)
             answer = _CheckResult(judgement, tuple(watch.read.items()), tuple(watch.named.items()))
             self._known.setdefault(document_check, []).append(answer)
@@ -130,11 +140,11 @@ class _RecordedReads:
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
-        self.read: dict[str, tuple[str, bytes] | None] = {}
+        self.read: dict[str, ReferencedDocument | None] = {}
         self.named: dict[str, tuple[str, ...]] = {}
-        self.around = Surroundings(around.xid, self._read, self._names)
+        self.around = Surroundings(around.xid, self._read, self._names, around.references)
 
-    def _read(self, path: str) -> tuple[str, bytes] | None:
+    def _read(self, path: str) -> ReferencedDocument | None:
         if path not in self.read:
             self.read[path] = self._around.read(path)
         return self.read[path]

@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
+from postroom.model.schema_references import stated_references
 from postroom.model.types import ResourceType
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import proxy_name
 from postroom.registry.read.referenced_documents import surroundings
-from postroom.registry.rules import Judgement
+from postroom.registry.rules import Judgement, ReferencedDocument, Surroundings
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.registry.write.versions import Drafts, VersionDraft
 
@@ -57,7 +58,7 @@ class VersionChecks:
             return self._unchecked("format_unknown", xid, UNKNOWN, format=form)
         if self._is_external(draft):
             return self._unchecked("format_external", xid, EXTERNAL)
-        judgement = self._rules.check(form, _content(draft), surroundings(self._work.tx, xid))
+        judgement = self._rules.check(form, _content(draft), self._around(draft))
         if judgement.dangling and not self._is_last:
             self._check_again()
             return Judgement("unknown", judgement.reason)
@@ -94,8 +95,8 @@ class VersionChecks:
         unchecked = next((one for one in chain if one.attributes.get(FORMAT) is not True), None)
         if unchecked is not None:
             return Judgement("unknown", f"Version {unchecked.id}, which it is compared with, was not checked.")
-        around = surroundings(self._work.tx, f"{self._xid}/versions/{draft.id}")
-        judgement = self._rules.compare(form, [_content(one) for one in chain], _content(draft), rule, around)
+        older = [self._document(one) for one in chain]
+        judgement = self._rules.compare(form, older, _content(draft), rule, self._around(draft))
         if judgement.dangling and not self._is_last:
             self._check_again()
             return Judgement("unknown", judgement.reason)
@@ -105,6 +106,14 @@ class VersionChecks:
         if judgement.answer == "unknown":
             return self._unchecked("compatibility_unknown", self._xid, judgement.reason, compat=rule, format=form)
         return judgement
+
+    def _around(self, draft: VersionDraft) -> Surroundings:
+        document = self._document(draft)
+        return surroundings(self._work.tx, document.xid, document.references)
+
+    def _document(self, draft: VersionDraft) -> ReferencedDocument:
+        xid = f"{self._xid}/versions/{draft.id}"
+        return ReferencedDocument(xid, _content(draft), stated_references(draft.attributes))
 
     def _check_again(self) -> None:
         # What a document refers to may come with the same request.

@@ -35,11 +35,11 @@ def found(tree: dict[str, Any], code: str) -> list[Finding]:
 
 
 def answering(verdict: Verdict, asked: list[tuple[Any, Any]]) -> Any:
-    def readable(name: str, writer: Any, reader: Any, library: Any = None, **_: bool) -> Verdict:
-        asked.append((writer, reader))
+    def readable_documents(writer: tuple[Any, ...], reader: tuple[Any, ...], **_: bool) -> Verdict:
+        asked.append((writer[1], reader[1]))
         return verdict
 
-    return readable
+    return readable_documents
 
 
 @pytest.mark.feature("SCH-009", "SCH-025", "SCH-027", "SCH-028")
@@ -55,14 +55,14 @@ def test_versions_are_compared_as_their_compatibility_says(
     monkeypatch: pytest.MonkeyPatch, mode: str, pairs: list[Any]
 ) -> None:
     asked: list[tuple[Any, Any]] = []
-    monkeypatch.setattr(schema_documents, "readable", answering(Verdict(answer="compatible"), asked))
+    monkeypatch.setattr(schema_documents, "readable_documents", answering(Verdict(answer="compatible"), asked))
     assert not found(with_versions(mode, POSITION, STRICTER), "schema_incompatible")
     assert asked == pairs
 
 
 def test_the_counterexample_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = Verdict(answer="incompatible", reason="lon is required", shown='{"lat": 1}', reader_at="/required")
-    monkeypatch.setattr(schema_documents, "readable", answering(verdict, []))
+    monkeypatch.setattr(schema_documents, "readable_documents", answering(verdict, []))
     [finding] = found(with_versions("backward", POSITION, STRICTER), "schema_incompatible")
     assert finding.severity == "error"
     assert finding.pointer == f"{SCHEMA}/versions/2/schema/required"
@@ -75,7 +75,7 @@ def test_the_counterexample_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_place_is_the_one_in_the_newer_document(monkeypatch: pytest.MonkeyPatch, mode: str, place: str) -> None:
     verdict = Verdict(answer="incompatible", reason="it is", writer_at="/w", reader_at="/r")
-    monkeypatch.setattr(schema_documents, "readable", answering(verdict, []))
+    monkeypatch.setattr(schema_documents, "readable_documents", answering(verdict, []))
     [finding] = found(with_versions(mode, POSITION, STRICTER), "schema_incompatible")
     assert finding.pointer == f"{SCHEMA}/versions/2/schema{place}"
 
@@ -87,14 +87,16 @@ def test_formats_answer_with_a_counterexample_of_their_own() -> None:
 
 
 def test_doubt_is_for_information(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema_documents, "readable", answering(Verdict(answer="undecided", reason="too deep"), []))
+    monkeypatch.setattr(
+        schema_documents, "readable_documents", answering(Verdict(answer="undecided", reason="too deep"), [])
+    )
     [finding] = found(with_versions("backward_transitive", POSITION, STRICTER), "schema_undecided")
     assert finding.severity == "info"
 
 
 def test_ancestors_are_followed_where_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, Any]] = []
-    monkeypatch.setattr(schema_documents, "readable", answering(Verdict(answer="compatible"), asked))
+    monkeypatch.setattr(schema_documents, "readable_documents", answering(Verdict(answer="compatible"), asked))
     tree = with_versions("backward", POSITION, {"title": "b"}, STRICTER)
     tree["schemagroups"]["fleet.schemas"]["schemas"]["position"]["versions"]["3"]["ancestorid"] = "1"
     lint(tree)
@@ -142,5 +144,5 @@ def test_a_format_that_is_not_there_yet_refuses_nothing(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(schema_documents, "check_schema", check)
     monkeypatch.setattr(schema_documents, "parse_schema", check)
-    monkeypatch.setattr(schema_documents, "readable", check)
+    monkeypatch.setattr(schema_documents, "readable_documents", check)
     assert lint(with_versions("full", POSITION, STRICTER)) == []

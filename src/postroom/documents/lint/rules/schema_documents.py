@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from postroom.documents.lint.findings import Diagnostic
@@ -11,7 +11,7 @@ from postroom.documents.lint.members import section, text
 from postroom.documents.lint.subjects import LintedDocument, LintedMessage, LintedSchema
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
-from postroom.formats.format_table import check_schema, parse_schema, readable
+from postroom.formats.format_table import check_schema, parse_schema, readable_documents
 from postroom.formats.schema import Verdict
 from postroom.messages.definitions.catalog_tree import Tree, members
 from postroom.messages.definitions.definition import SchemaSource
@@ -85,15 +85,10 @@ class SchemaChecks:
         known = [place for place in places if place is not None]
         if len(known) < len(places) or any(place in self.refused for place in known):
             return None
-        documents = [self._documents.of(SchemaSource(format="", place=place)) for place in known]
-        form, library = schema.format_of(name), documents[0][1]
+        form = schema.format_of(name)
+        own, *older = [(form, *self._documents.of(SchemaSource(format="", place=place))) for place in known]
         try:
-            return compatible(
-                [content for content, _ in documents[1:]],
-                documents[0][0],
-                mode,
-                lambda writer, reader: readable(form, writer, reader, library, is_strict=self._is_strict),
-            )
+            return compatible(older, own, mode, partial(readable_documents, is_strict=self._is_strict))
         except (SchemaRefused, FormatUnknown, ImportError):
             return None
 
