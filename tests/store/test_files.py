@@ -29,8 +29,11 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def test_all_files_of_a_store_are_for_their_owner_alone(tmp_path: Path) -> None:
-    with open_store(f"sqlite:///{tmp_path}/registry.db") as store, store.read(), store.claim("deliveries") or store:
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as store, store.read():
+        claim = store.claim("deliveries")
+        assert claim is not None
         found = modes(tmp_path)
+        claim.close()
         assert {"registry.db", "registry.db-wal", "registry.db-shm", "registry.db-deliveries"} <= found.keys()
         assert set(found.values()) == {0o600}
 

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psycopg
@@ -17,16 +18,27 @@ from postroom.catalog.open_store import open_store
 from postroom.errors import FileMissing, StoreUnusable
 from postroom.registry.problems import RegistryProblem
 from postroom.store.interface import Store
-from postroom.store.postgres import PostgresStore
+from postroom.store.postgres import MOST_CONNECTIONS, PostgresStore
 from postroom.store.postgres_migrations import LATEST
 from tests.brokers import free_port
-from tests.postgres import Postgres, programs
+from tests.postgres import Postgres, cut_sessions, programs
 from tests.store.test_transactions import oven
 
 
 @pytest.fixture
 def url(postgres: Postgres) -> str:
     return postgres.registry()
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """A server that a test may kill; it does not answer before what it says is on disk."""
+    with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
+        server = Postgres(Path(folder), programs(), free_port())
+        server.create()
+        server.start("-c", "fsync=on")
+        yield server
+        server.kill()
 
 
 ADD = """
@@ -88,12 +100,69 @@ def test_a_claim_has_one_holder_among_all_processes(url: str) -> None:
         assert there.claim("dispatcher") is None
         other = there.claim("links")
         assert other is not None
-        with held, other:
-            pass
+        held.close()
+        other.close()
         again = there.claim("dispatcher")
         assert again is not None
-        with again:
+        with closing(again):
             assert here.claim("dispatcher") is None
+
+
+def test_a_claim_whose_session_is_lost_is_known_to_be_lost(url: str) -> None:
+    with open_store(url) as here, open_store(url, create=False) as there:
+        held = here.claim("dispatcher")
+        assert held is not None
+        assert held.holds()
+        assert cut_sessions(url, "advisory") == 1
+        assert not held.holds()
+        taken = there.claim("dispatcher")
+        assert taken is not None
+        assert here.claim("dispatcher") is None
+        assert not held.holds(), "it does not come back"
+        taken.close()
+
+
+def test_a_pool_that_runs_dry_answers_that_there_is_too_much_to_do_and_recovers(url: str) -> None:
+    with open_store(url, write_wait_s=0.3) as store:
+        with ExitStack() as everybody:
+            for _ in range(MOST_CONNECTIONS):
+                everybody.enter_context(store.read())
+            for another in (store.read, store.write):
+                with pytest.raises(RegistryProblem, match="too much to do") as refused, another():
+                    pass
+                assert refused.value.extra_headers["retry-after"]
+        with store.write() as tx:
+            tx.put(oven("/messagegroups/ovens"))
+        with store.read() as tx:
+            assert tx.entity("/messagegroups/ovens") is not None
+
+
+def test_a_database_that_goes_away_and_comes_back_is_waited_for(own_server: Postgres) -> None:
+    with open_store(own_server.registry(), write_wait_s=1) as store:
+        with store.write() as tx:
+            tx.put(oven("/messagegroups/ovens"))
+        claim = store.claim("dispatcher")
+        assert claim is not None
+        own_server.kill()
+        for use in (store.read, store.write):
+            with pytest.raises(RegistryProblem, match="too much to do"), use():
+                pass
+        with pytest.raises(RegistryProblem, match="too much to do"):
+            store.version()
+        assert store.trouble(0)
+        assert store.claim("dispatcher") is None
+        assert not claim.holds()
+        time.sleep(4)
+        assert store.trouble(0)
+        own_server.start("-c", "fsync=on")
+        until = time.monotonic() + 3
+        while store.trouble(0) and time.monotonic() < until:
+            time.sleep(0.1)
+        with store.read() as tx:
+            assert tx.entity("/messagegroups/ovens") is not None
+        again = store.claim("dispatcher")
+        assert again is not None
+        again.close()
 
 
 def test_registries_in_schemas_of_one_database_know_nothing_of_each_other(postgres: Postgres) -> None:
@@ -136,22 +205,17 @@ def test_a_database_of_a_newer_postroom_is_refused(url: str) -> None:
         open_store(url)
 
 
+@pytest.mark.parametrize("url", ["postgresql://[::1/registry", "postgresql://host/db?colour=red", "postgres://h:port/"])
+def test_an_address_that_is_none_is_refused_in_a_sentence(url: str) -> None:
+    with pytest.raises(StoreUnusable, match="this is no address of a database: |cannot be used: "):
+        open_store(url)
+
+
 def test_no_sentence_has_a_password(url: str) -> None:
     with pytest.raises(StoreUnusable) as refused:
         open_store(f"postgresql://anna:secret@127.0.0.1:{free_port()}/registry?application_name=hidden")
     assert "secret" not in str(refused.value)
     assert "hidden" not in str(refused.value)
-
-
-@pytest.fixture
-def own_server() -> Iterator[Postgres]:
-    """A server that a test may kill; it does not answer before what it says is on disk."""
-    with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
-        server = Postgres(Path(folder), programs(), free_port())
-        server.create()
-        server.start("-c", "fsync=on")
-        yield server
-        server.kill()
 
 
 def test_every_write_that_was_acknowledged_survives_the_death_of_the_server(own_server: Postgres) -> None:

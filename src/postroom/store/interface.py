@@ -11,6 +11,16 @@ from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
 
 
+class Claim(Protocol):
+    """The right to do something that only one process may do, until it is closed."""
+
+    def holds(self) -> bool:
+        """Whether it is still ours; when not, another process may have it."""
+
+    def close(self) -> None:
+        """Let others have it."""
+
+
 class Store(Protocol):
     """Storage of a registry. Methods may be called from any thread."""
 
@@ -40,10 +50,10 @@ class Store(Protocol):
     def trouble(self, least_free: int) -> str:
         """Why nothing can be stored at present: fewer free bytes than that, or a write that failed; else empty."""
 
-    def claim(self, name: str) -> AbstractContextManager[object] | None:
+    def claim(self, name: str) -> Claim | None:
         """A lock among all processes on this store, for one task; None when another process holds it.
 
-        It is held until its block or the process ends.
+        It is held until it is closed, the process ends, or the database is lost.
         """
 
     def close(self) -> None:

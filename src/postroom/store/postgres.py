@@ -7,14 +7,14 @@ import functools
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 import psycopg
 from psycopg import errors
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from postroom.errors import StoreUnusable
@@ -35,14 +35,32 @@ from postroom.store.tables import Table
 LOG = logging.getLogger(__name__)
 OLDEST = 150000
 WAIT_SECONDS = 10.0
-CONNECT_SECONDS = 10
 RETRY_SECONDS = 5
+RECONNECT_SECONDS = 1.0
+"""After this the pool gives up and the next request makes it try again: its own pauses grow to minutes."""
 MOST_CONNECTIONS = 32
 ROWS_AT_ONCE = 50
 """How many rows a cursor of the server sends together: few, for some hold large documents."""
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
 WRITING, MIGRATING = "postroom writing", "postroom migrating"
+
+CONNECTION: dict[str, str | int | None] = {
+    "application_name": "postroom",
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""What we are called, and how soon a server that is gone without a word is noticed, where the address says nothing."""
+NOTICE_DEAD_CLIENTS = (
+    b"SET tcp_keepalives_idle = 10",
+    b"SET tcp_keepalives_interval = 5",
+    b"SET tcp_keepalives_count = 3",
+    b"SET tcp_user_timeout = 30000",
+)
+"""How soon the server notices that the machine of a claim is gone without a word, so that another one gets it."""
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -97,6 +115,27 @@ def _translated(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()
 
 
+class PostgresClaim:
+    """A session of the database that holds a lock, until the session or its connection is lost."""
+
+    def __init__(self, session: Connection) -> None:
+        self._session = session
+        self._asking = threading.Lock()
+
+    def holds(self) -> bool:
+        """Ask the session: the lock goes with it, and a new session would have to get it first."""
+        with self._asking:
+            try:
+                self._session.execute(b"SELECT 1")
+            except psycopg.Error:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Let others have it."""
+        self._session.close()
+
+
 class PostgresStore:
     """A store in one schema of a database. Readers see one state each; writers of all processes take turns."""
 
@@ -111,12 +150,13 @@ class PostgresStore:
         self._turn = threading.Lock()
         self._watching = threading.Lock()
         self._watcher: Connection | None = None
-        self._conninfo = make_conninfo(url, connect_timeout=CONNECT_SECONDS, application_name="postroom")
+        self._conninfo = _connection_options(url)
         self._pool = ConnectionPool(
             self._conninfo,
             min_size=0,
             max_size=MOST_CONNECTIONS,
             timeout=write_wait_s,
+            reconnect_timeout=RECONNECT_SECONDS,
             kwargs={"autocommit": True},
             open=False,
         )
@@ -186,18 +226,23 @@ class PostgresStore:
         except RegistryProblem as problem:
             return FULL if problem.status == 507 else problem.sentence
 
-    def claim(self, name: str) -> AbstractContextManager[object] | None:
+    def claim(self, name: str) -> PostgresClaim | None:
         """A lock of a connection of its own: when the process or its machine dies, the database lets go of it."""
         with contextlib.ExitStack() as stack:
             try:
                 connection = psycopg.connect(self._conninfo, autocommit=True)
                 stack.callback(connection.close)
+                for statement in NOTICE_DEAD_CLIENTS:
+                    connection.execute(statement)
                 row = connection.execute(
                     "SELECT pg_try_advisory_lock(%s, hashtext(current_schema() || %s))", (LOCKS, name)
                 ).fetchone()
             except psycopg.OperationalError:
                 return None
-            return stack.pop_all() if row and row[0] else None
+            if not row or not row[0]:
+                return None
+            stack.pop_all()
+            return PostgresClaim(connection)
 
     def close(self) -> None:
         """Close all connections."""
@@ -286,6 +331,13 @@ class PostgresStore:
             return 0
         row = connection.execute("SELECT schema FROM state").fetchone()
         return int(row[0]) if row else 0
+
+
+def _connection_options(url: str) -> str:
+    try:
+        return make_conninfo("", **(CONNECTION | conninfo_to_dict(url)))
+    except psycopg.ProgrammingError as error:
+        raise StoreUnusable(f"this is no address of a database: {_reason(error)}.", place=_shown(url)) from None
 
 
 def _busy(detail: str) -> RegistryProblem:

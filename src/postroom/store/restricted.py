@@ -22,7 +22,7 @@ from postroom.registry.permissions import ROOT, IdRange, Permissions
 from postroom.registry.rules import Rules
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
-from postroom.store.interface import Store
+from postroom.store.interface import Claim, Store
 
 STAMPS = frozenset({"epoch", "createdat", "modifiedat"})
 XREF = "meta.xref"
@@ -101,7 +101,7 @@ class RestrictedStore:
         """Why nothing can be stored at present."""
         return self._store.trouble(least_free)
 
-    def claim(self, name: str) -> AbstractContextManager[object] | None:
+    def claim(self, name: str) -> Claim | None:
         """A lock among all processes on the store."""
         return self._store.claim(name)
 

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -87,6 +87,21 @@ class SqliteTransaction(SqlTransaction):
     def copy_pages(self, target: sqlite3.Connection) -> None:
         """Copy the whole file as this transaction sees it, while others write to it."""
         self._db.backup(target, pages=PAGES, progress=_report_pages)
+
+
+class SqliteClaim:
+    """A connection with a lock on a file of this machine, which nothing but its process ends."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def holds(self) -> bool:
+        """Whether it is still ours: as long as it is open."""
+        return True
+
+    def close(self) -> None:
+        """Let others have it."""
+        self._connection.close()
 
 
 class SqliteStore:
@@ -218,7 +233,7 @@ class SqliteStore:
                 return FULL
         return ""
 
-    def claim(self, name: str) -> AbstractContextManager[object] | None:
+    def claim(self, name: str) -> SqliteClaim | None:
         """A lock by an exclusive transaction on a file beside the database, which works on every system."""
         path = self._path.with_name(f"{self._path.name}-{name}")
         with contextlib.ExitStack() as stack:
@@ -229,7 +244,8 @@ class SqliteStore:
                 connection.execute("BEGIN EXCLUSIVE")
             except (sqlite3.OperationalError, OSError):
                 return None
-            return stack.pop_all()
+            stack.pop_all()
+            return SqliteClaim(connection)
 
     def close(self) -> None:
         """Close all connections."""

@@ -12,7 +12,7 @@ from postroom.registry.permissions import Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
-from postroom.store.interface import Store
+from postroom.store.interface import Claim, Store
 
 
 class TransactionObserver(Protocol):
@@ -77,7 +77,7 @@ class MeasuredStore:
         """Why nothing can be stored at present."""
         return self._store.trouble(least_free)
 
-    def claim(self, name: str) -> AbstractContextManager[object] | None:
+    def claim(self, name: str) -> Claim | None:
         """A lock among all processes on this store."""
         return self._store.claim(name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import msgspec
 
@@ -19,7 +19,7 @@ from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarge
 from postroom.replication.replicas.peers.store import StoreEndpoint
 from postroom.replication.replicas.service_links import LinkConfig, LinkRun, RunStatus, check_host, configured, put_run
 from postroom.settings import Settings
-from postroom.store.interface import Store
+from postroom.store.interface import Claim, Store
 
 LOG = logging.getLogger("postroom.links")
 CLAIM = "links"
@@ -56,31 +56,39 @@ class LinkRunner:
         """Run links no more; nobody touches the store after this."""
         self._stopping.set()
         self._thread.join(STOP_SECONDS)
-        for running in self._running.values():
-            running.stop()
-        for running in self._running.values():
-            running.join()
+        self._end_all()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             claim = self._store.claim(CLAIM)
             if claim is not None:
-                with claim:
-                    self._watch()
-                return
+                with closing(claim):
+                    self._watch(claim)
             self._stopping.wait(CLAIM_SECONDS)
 
-    def _watch(self) -> None:
+    def _watch(self, claim: Claim) -> None:
+        """Run links until the end, or until the claim is lost and another process may run them."""
         version = -1
         while not self._stopping.is_set():
-            present = self._store.version()
-            if present != version:
-                version = present
-                try:
+            if not claim.holds():
+                LOG.warning("the database was lost, and with it the claim to run links")
+                self._end_all()
+                return
+            try:
+                present = self._store.version()
+                if present != version:
                     self._take_over()
-                except Exception:
-                    LOG.exception("links are held up")
+                    version = present
+            except Exception:
+                LOG.exception("links are held up")
             self._stopping.wait(LOOK_SECONDS)
+
+    def _end_all(self) -> None:
+        ended = [self._running.pop(link_id) for link_id in list(self._running)]
+        for running in ended:
+            running.stop()
+        for running in ended:
+            running.join()
 
     def _take_over(self) -> None:
         """Start what is new, stop what is gone, and both for what was changed."""

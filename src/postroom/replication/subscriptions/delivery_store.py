@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import msgspec
 
@@ -21,7 +21,7 @@ from postroom.replication.subscriptions.delivery import EventBatch
 from postroom.replication.subscriptions.delivery_progress import DeliveryProgress
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.replication.subscriptions.subscription import Subscription
-from postroom.store.interface import Store
+from postroom.store.interface import Claim, Store
 
 CLAIM = "dispatcher"
 CLAIM_SECONDS = 1.0
@@ -42,6 +42,10 @@ class Stopped(Exception):
     """The service ends; the store is no longer there to be used."""
 
 
+class ClaimLost(Stopped):
+    """The database was lost, and with it the claim: another process may be the dispatcher by now."""
+
+
 class DeliveryStore:
     """The store, as long as it is open. Methods may be called from any thread. With `names` events say what changed."""
 
@@ -55,7 +59,7 @@ class DeliveryStore:
         self._batches: OrderedDict[tuple[Hashable, ...], EventBatch] = OrderedDict()
 
     @contextmanager
-    def claimed(self, stopping: threading.Event) -> Iterator[None]:
+    def claimed(self, stopping: threading.Event) -> Iterator[Claim]:
         """Wait until no other process dispatches, and be the one that does."""
         while True:
             with self._use():
@@ -64,8 +68,8 @@ class DeliveryStore:
                 break
             if stopping.wait(CLAIM_SECONDS):
                 raise Stopped
-        with claim:
-            yield
+        with closing(claim):
+            yield claim
 
     def close(self) -> None:
         """Wait until nobody uses the store; from here on every use raises Stopped."""
@@ -107,9 +111,11 @@ class DeliveryStore:
                 self._batches.popitem(last=False)
         return msgspec.structs.replace(found, permissions=permissions)
 
-    def note(self, subscription_id: str, progress: DeliveryProgress) -> bool:
-        """Write down how far a delivery is; whether it still counts."""
+    def note(self, claim: Claim, subscription_id: str, progress: DeliveryProgress) -> bool:
+        """Write down how far a delivery is; whether it still counts. ClaimLost when others may be further."""
         with self._use(), self._store.write() as tx:
+            if not claim.holds():
+                raise ClaimLost
             return subscription_store.note_progress(tx, subscription_id, progress)
 
     def keep(self, subscription_id: str, before: Credential | None, renewed: Credential) -> None:

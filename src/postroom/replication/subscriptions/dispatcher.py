@@ -5,6 +5,7 @@ Among several server processes one has the claim and dispatches; another takes o
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import math
@@ -27,12 +28,13 @@ from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Sink
 from postroom.replication.subscriptions.sinks.sink_table import open_sink
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
-from postroom.store.interface import Store
+from postroom.store.interface import Claim, Store
 
 LOG = logging.getLogger("postroom.delivery")
 POLL_SECONDS = 0.1
 PAUSE_SECONDS = 1.0
 IDLE_SECONDS = 20.0
+NOTES_SECONDS = 1.0
 MOST_WORKERS = 256
 LONGEST_LOOK_SECONDS = 60.0
 """A dispatcher that has not looked for changes for so long hangs."""
@@ -83,21 +85,26 @@ class EventDispatcher:
         self._store.close()
 
     def _run(self) -> None:
-        try:
-            with self._store.claimed(self._stopping):
-                self._watch()
-        except Stopped:
-            return
+        with contextlib.suppress(Stopped):
+            while not self._stopping.is_set():
+                with self._store.claimed(self._stopping) as claim:
+                    self._watch(claim)
+                    self._wait_for_notes()
 
-    def _watch(self) -> None:
+    def _watch(self, claim: Claim) -> None:
+        """Dispatch until the end, or until the claim is lost: then what is known here may be out of date."""
         version = -1
         newest = ""
         while not self._stopping.wait(self._poll_s):
             self._looked = time.monotonic()
             try:
+                if not claim.holds():
+                    LOG.warning("the database was lost, and with it the claim to dispatch events")
+                    self._drop_deliveries()
+                    return
                 present = self._store.version()
                 if present != version or self._has_skipped:
-                    newest = self._refresh()
+                    newest = self._refresh(claim)
                     version = present
                 self._dispatch(newest)
             except Stopped:
@@ -106,21 +113,34 @@ class EventDispatcher:
                 LOG.exception("deliveries are held up")
                 self._stopping.wait(PAUSE_SECONDS)
 
-    def _refresh(self) -> str:
+    def _wait_for_notes(self) -> None:
+        """Keep the claim a moment longer, so that deliveries which end now can note how far they came."""
+        until = time.monotonic() + NOTES_SECONDS
+        while self._stopping.is_set() and self._busy and time.monotonic() < until:
+            time.sleep(POLL_SECONDS / 10)
+
+    def _drop_deliveries(self) -> None:
+        """Forget what is known of deliveries. Those that are under way find out when they note how far they are."""
+        for subscription_id in list(self._deliveries):
+            delivery = self._deliveries.pop(subscription_id)
+            if subscription_id not in self._busy:
+                delivery.close()
+
+    def _refresh(self, claim: Claim) -> str:
         """Take over what clients have changed; the mark of the newest change."""
         with self._store.read() as tx:
             bodies = dict(tx.records(subscription_store.SUBSCRIPTION))
             self._has_skipped = bool(self._busy)
             for subscription_id, body in bodies.items():
                 if subscription_id not in self._busy:
-                    self._take_over(tx, subscription_id, body)
+                    self._take_over(tx, subscription_id, body, claim)
             newest = tx.last_change()
         for gone in [known for known in self._deliveries if known not in bodies and known not in self._busy]:
             self._deliveries.pop(gone).close()
             self._bodies.pop(gone, None)
         return newest.mark if newest else ""
 
-    def _take_over(self, tx: Transaction, subscription_id: str, body: bytes) -> None:
+    def _take_over(self, tx: Transaction, subscription_id: str, body: bytes, claim: Claim) -> None:
         progress = subscription_store.read_progress(tx, subscription_id)
         known = self._deliveries.get(subscription_id)
         if known is not None and self._bodies[subscription_id] == body and known.progress.revision == progress.revision:
@@ -133,7 +153,7 @@ class EventDispatcher:
             subscription,
             progress,
             self._store.batch,
-            self._store.note,
+            functools.partial(self._store.note, claim),
             self._store.permissions,
             self._policy,
             self._stopping,
@@ -168,6 +188,8 @@ class EventDispatcher:
         except Stopped:
             return
         finally:
+            if self._deliveries.get(subscription_id) is not delivery:
+                delivery.close()
             self._busy.discard(subscription_id)
         after = delivery.progress
         if after.status != before:
