@@ -10,13 +10,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.access.grants import add_grants, parse_grant, read_grants
+from postroom.access.grants import add_grants, parse_grant, read_grants, remove_grants
 from postroom.access.keys import create_key, last_uses, revoke_key
 from postroom.catalog.open_store import open_store
 from postroom.store.interface import Store
 from tests.http.running_service import serving
 from tests.oidc_provider import oidc_provider  # noqa: F401  # a fixture
-from tests.replication.subscriptions.receivers import Receiver
+from tests.replication.subscriptions.receivers import Receiver, Says, wait_until
 
 FLEET = "/messagegroups/fleet"
 
@@ -65,8 +65,6 @@ def test_a_stream_ends_within_five_seconds_of_what_it_was_opened_with(service: s
         elif end == "grant removed":
             with store.write() as tx:
                 add_grants(tx, [parse_grant("key:listener", "read", FLEET)])
-                from postroom.access.grants import remove_grants
-
                 remove_grants(tx, rows)
         assert ended.wait(5 if end != "expired" else 8)
 
@@ -97,6 +95,39 @@ def test_events_go_to_owners_who_may_read_them_at_that_moment(store: Store, data
             receiver.wait(1)
             time.sleep(0.5)
         assert [event["subject"] for event in receiver.events] == [FLEET]
+    finally:
+        receiver.close()
+
+
+@pytest.mark.parametrize("end", ["grant removed", "revoked"])
+def test_what_waits_for_a_slow_sink_is_not_sent_once_it_may_not_be_read(store: Store, database: str, end: str) -> None:
+    ovens = parse_grant("key:reader", "read", "/messagegroups/ovens")
+    reader = make_key(store, "reader", f"read:{FLEET}", "read:/messagegroups/ovens")
+    writer = make_key(store, "writer", "write:/")
+    receiver = Receiver()
+    receiver.script.append(Says(503, {"Retry-After": "0"}, after=2))
+    settings = {"POSTROOM_SINK_HOSTS": "127.0.0.1", "POSTROOM_SINK_PRIVATE": "true"}
+    try:
+        with serving(database, "--access", "on", **settings) as (_, url), httpx.Client(base_url=url) as client:
+            order = {"sink": receiver.url, "protocol": "HTTP", "types": ["io.xregistry.resource.created"]}
+            made = client.post("/subscriptions", json=order, headers=reader).json()
+            for group in ("ovens", "fleet"):
+                messages = {f"m{number}": {} for number in range(20)}
+                body = {"messages": messages}
+                assert client.put(f"/messagegroups/{group}", json=body, headers=writer).status_code == 201
+            receiver.wait(1)  # the sink has the first one, and keeps all others waiting
+            with store.write() as tx:
+                revoke_key(tx, "reader") if end == "revoked" else remove_grants(tx, [ovens])
+            if end == "revoked":
+                root = make_key(store, "root", "admin:/")
+                path = f"/subscriptions/{made['id']}/delivery"
+                wait_until(lambda: client.get(path, headers=root).json()["status"] == "dead")
+            else:
+                receiver.wait(21)
+            time.sleep(0.5)
+        first, *later = [event["subject"].split("/")[2] for event in receiver.events]
+        assert first == "ovens"
+        assert later == ([] if end == "revoked" else ["fleet"] * 20)
     finally:
         receiver.close()
 

@@ -42,7 +42,7 @@ def represent(answer: Response, method: str, gzips: bool) -> Representation:
     headers, body, etag = dict(answer.headers), answer.content, ""
     if method == "GET" and answer.status in TAGGED:
         etag = tag(headers, body)
-    if _can_compress(headers):
+    if answer.stream is None and _can_compress(headers):
         headers["Vary"] = "Accept-Encoding"
         if gzips and len(body) >= SMALLEST_COMPRESSED:
             body = gzip.compress(body, compresslevel=6, mtime=0)
