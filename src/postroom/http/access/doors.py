@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -32,6 +33,8 @@ OPEN_PATHS = frozenset({b"/healthz", b"/readyz", b"/-/healthz", b"/-/readyz"})
 """What needs no credentials, because it says nothing about the registry. A Group type may have such a name at the root;
 without grants nothing of it is seen.
 """
+_CONFIRM = re.compile(rb"/(-/)?subscriptions/[^/]+/confirm")
+"""What a sink calls that agrees to a subscription; it was sent a key for this, and has no other credentials."""
 RETRY_AFTER = "10"
 SIGN_IN_PATHS = frozenset({LOGIN.encode(), CALLBACK.encode()})
 """What needs no credentials where people can sign in with a browser."""
@@ -74,13 +77,16 @@ class Doors:
             if known is not None:
                 return known
         address = self._base_urls.client_address(scope)
-        if scope.get("raw_path") in self._open_paths or _is_preflight(scope, headers):
+        if self._is_open(scope.get("raw_path", b"")) or _is_preflight(scope, headers):
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
         self._limit_requests(admission, address)
         if admission.permissions.is_named:
             self.journal.note_sign_in(admission.permissions.principal, address, self._door(admission, headers))
         return admission
+
+    def _is_open(self, path: bytes) -> bool:
+        return path in self._open_paths or _CONFIRM.fullmatch(path) is not None
 
     def _door(self, admission: Admission, headers: Headers) -> str:
         """By which door somebody came in."""
