@@ -223,7 +223,7 @@ class _Administration:
         """End all sessions of a principal: one's own, or those of anybody for administrators."""
         principal = dict(self._request.query).get("principal", "")
         if not principal:
-            raise AccessRefused("whose sessions?", remedy="Say principal=user:NAME in the query")
+            raise AccessRefused("whose sessions?", remedy="Say principal=user:NAME in the query.")
         if principal != self._by.principal:
             self._by.require_admin("/-/sessions")
         with self._store.write() as tx:
@@ -241,7 +241,7 @@ class _Administration:
             raise RegistryProblem("bad_flag", "/-/audit", flag=min(unknown))
         limit = query.get("limit", "100")
         if not limit.isascii() or not limit.isdigit() or len(limit) > 9 or not int(limit):
-            raise AccessRefused("limit is a number above 0")
+            raise AccessRefused("limit is a number above 0.")
         chosen = {name: query[name] for name in ("event", "principal", "address") if name in query}
         with self._store.read() as tx:
             found = read_audit(tx, since=_moment(query.get("since", "")), limit=int(limit), **chosen)
@@ -257,7 +257,7 @@ class _Administration:
     def _kept(self, tx: Transaction) -> list[Grant]:
         """The grants of the store, where they are what counts."""
         if self._settings.access_file:
-            raise AccessRefused("the grants are in a file (access_file)", remedy="Change them there")
+            raise AccessRefused("the grants are in a file (access_file).", remedy="Change them there.")
         return read_grants(tx)
 
     def _keep_an_admin(self, tx: Transaction, *, removed: set[Grant], added: Iterable[Grant]) -> None:
@@ -266,7 +266,7 @@ class _Administration:
             return
         before = read_grants(tx)
         if GrantTable(before).has_admin and not GrantTable({*before, *added} - removed).has_admin:
-            raise AccessRefused("nobody would administer the registry any more", remedy="Make another admin first")
+            raise AccessRefused("nobody would administer the registry any more.", remedy="Make another admin first.")
 
     def _check(self, grants: Iterable[Grant]) -> None:
         for grant in grants:
@@ -283,14 +283,14 @@ class _Administration:
     def _given_grants(self) -> list[Grant]:
         body = self._body()
         if not isinstance(body, dict) or body.keys() != {"grants"}:
-            raise AccessRefused('the body is {"grants": [{"subject": …, "role": …, "prefix": …}]}')
+            raise AccessRefused('the body is {"grants": [{"subject": …, "role": …, "prefix": …}]}.')
         return parse_grants(body["grants"])
 
     def _order(self) -> KeyOrder:
         try:
             return msgspec.convert(self._body(), KeyOrder)
         except msgspec.ValidationError as error:
-            raise AccessRefused(f"this is no order for a key: {error}") from None
+            raise AccessRefused(f"this is no order for a key: {error}.") from None
 
     def _end(self, order: KeyOrder) -> datetime | None:
         return parse_span(order.expires, datetime.now(UTC)) if order.expires else None
@@ -303,5 +303,5 @@ def _moment(text: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise AccessRefused(f"{text[:40]!r} is no point in time, such as 2026-11-18T06:00:00Z") from None
+        raise AccessRefused(f"{text[:40]!r} is no point in time, such as 2026-11-18T06:00:00Z.") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
