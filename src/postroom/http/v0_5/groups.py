@@ -57,6 +57,7 @@ class GroupWriter:
         group_id = body.pop("id", None)
         group_id = str(uuid.uuid4()) if group_id is None else group_id
         made = resolve(self.tx.model(), f"{path.xid}/{check_id(group_id, self.request.path)}")
+        self.tx.permissions.require_write(made.xid)
         refuse_existing(self.tx.entity(made.xid), self.request)
         body = {name: value for name, value in without_empty(body).items() if name not in ("epoch", "self")}
         body = with_common_format(path.group, body)

@@ -75,6 +75,7 @@ class ResourceWriter:
         given_id = headers.get("id") or body.get("id")
         resource_id = str(uuid.uuid4()) if given_id is None else check_id(given_id, self.request.path)
         made = resolve(self.tx.model(), f"{path.xid}/{resource_id}")
+        self.tx.permissions.require_write(made.xid)
         refuse_existing(self.tx.entity(made.xid), self.request)
         state = self.reading.states.absent(made)
         given = self._given(state, headers, body)
