@@ -21,7 +21,7 @@ import msgspec
 from postroom.cli.command import ExampleCommand
 from postroom.cli.main import all_commands, main
 from postroom.errors import PostroomError
-from postroom.http.access.routes import NEEDS, ROUTES, Route
+from postroom.http.access.routes import ACCESS, ENTITIES, ROLES, SERVICES, Route
 from postroom.http.operations.metric_table import FAMILIES, REQUEST_BUCKETS
 from postroom.protocols.protocol import Option, Wire
 from postroom.protocols.protocol_table import PROTOCOLS
@@ -163,15 +163,14 @@ def access_page() -> str:
     opening = """
         # Access
 
-        What a request needs where [access is on](../how-to/letting-others-in.md). Roles hold the lesser ones: whoever
-        has `own` has `write`, and whoever has `write` has `read`; `admin` has all of them everywhere. Without
-        credentials the answer is 401, unless `anonymous` has a grant; *otherwise* is what somebody gets who has
-        credentials and lacks the grant. What may not be read answers 404 like what is not there.
+        What a request needs where [access is on](../how-to/letting-others-in.md): who gets an answer (yes), and with
+        which status the others are refused. *nobody* has no credentials, or those of `anonymous` where that has no
+        grant; *any* has good credentials; the others have that role on what the last column names. Roles hold the
+        lesser ones: `own` has `write`, and `write` has `read`; `admin` has all of them everywhere. What may not be read
+        answers 404, like what is not there. `HEAD` and `OPTIONS` need what `GET` needs.
     """
-    rows = [
-        (f"`{route.path}`", ", ".join(route.methods), route.need, route.on or "-", _otherwise(route))
-        for route in ROUTES
-    ]
+    sections = {"Entities": ENTITIES, "Services": SERVICES, "Doors": ACCESS}
+    tables = [f"## {title}\n\n{_routes_table(routes)}" for title, routes in sections.items()]
     more = """
         ## Grants {#grants}
 
@@ -216,12 +215,22 @@ def access_page() -> str:
         | `forbidden` | what somebody wanted and may not do |
         | `changed` | keys, grants or sessions changed |
     """
-    table = _table(("path", "methods", "needs", "on", "otherwise"), rows)
-    return _page(inspect.cleandoc(opening), table, inspect.cleandoc(more))
+    return _page(inspect.cleandoc(opening), *tables, inspect.cleandoc(more))
 
 
-def _otherwise(route: Route) -> str:
-    return "-" if route.need in NEEDS[:2] else str(route.otherwise)
+def _routes_table(routes: Iterable[Route]) -> str:
+    """Every route by every role."""
+    rows = [
+        (
+            ", ".join(f"`{path}`" for path in route.path.split(", ")),
+            ", ".join(route.methods),
+            *(str(route.answer(role) or "yes") for role in ROLES),
+            route.on,
+        )
+        for route in routes
+    ]
+    titles = ["any" if role == "credentials" else role for role in ROLES]
+    return _table(("path", "methods", *titles, "on"), rows)
 
 
 def metrics_page() -> str:

@@ -4,48 +4,114 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from postroom.access.grants import add_grants, parse_grant
 from postroom.access.keys import create_key
 from postroom.catalog.open_store import open_store
-from postroom.http.access.routes import NEEDS, ROUTES, Route
+from postroom.http.access.routes import ACCESS, ENTITIES, GROUP, LINK, MESSAGE, ROLES, SCHEMA, SERVICES, Role, Route
+from postroom.http.messagecatalog.mount import HANDLERS as CATALOG_KINDS
 from postroom.http.server.app import create_app
+from postroom.http.services.mounts import MOUNTS
+from postroom.http.v0_5.mount import METHODS as V0_5_KINDS
+from postroom.http.xregistry import configuration, entities
+from postroom.replication.replicas.apply_units import STATES
+from postroom.replication.subscriptions import subscription_store
 from postroom.settings import Settings
-from tests.http.requests import AsgiClient
+from postroom.store.interface import Store
+from tests.http.requests import AsgiClient, Reply
 
-FLEET = "/messagegroups/fleet"
-SETTINGS = Settings(access="on", oidc_issuer="http://127.0.0.1:9", oidc_audience="postroom", oidc_client_id="web")
+SETTINGS = Settings(
+    access="on",
+    oidc_issuer="http://127.0.0.1:9",
+    oidc_audience="postroom",
+    oidc_client_id="web",
+    sink_hosts=("127.0.0.1",),
+    sink_private=True,
+    link_hosts=("127.0.0.1:1",),
+)
+ROUTES = ENTITIES + SERVICES + ACCESS
 CASES = [(route, method) for route in ROUTES for method in route.methods]
+NAMES = [f"{method} {route.path}" for route, method in CASES]
 
 
-def ask(folder: Path, role: str, route: Route, method: str) -> int:
-    """The status of a request by somebody with one role on one Group, `admin` on everything."""
-    with open_store(f"sqlite:///{folder}/{role}.db") as store:
-        grants = [parse_grant("key:somebody", role, "/" if role == "admin" else FLEET)] if role in NEEDS[2:] else []
+class Service:
+    """A service, asked by somebody with one role on one Group and one schema, `admin` on everything."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.client = AsgiClient(create_app(store, SETTINGS))
+        self.keys: dict[str, str] = {}
         with store.write() as tx:
-            _, key = create_key(tx, "somebody", grants)
-            _, root = create_key(tx, "root", [parse_grant("key:root", "admin", "/")])
+            for role in ROLES[1:]:
+                prefixes = ["/"] if role == "admin" else [GROUP, SCHEMA] if role in ROLES[2:] else []
+                grants = [parse_grant(f"key:{role}", role, prefix) for prefix in prefixes]
+                self.keys[role] = create_key(tx, role, grants)[1]
             create_key(tx, "spare", [])
-            add_grants(tx, [parse_grant("user:ben", "read", FLEET)])
-        service = AsgiClient(create_app(store, SETTINGS))
-        made = service.ask("PUT", f"{FLEET}/messages/ride", {}, {"Authorization": f"Bearer {root}"})
-        assert made.status == 201
-        body = b"" if route.body is None else route.body
-        headers = {} if role == "nothing" else {"Authorization": f"Bearer {key}"}
-        return service.ask(method, route.example or route.path, body, headers).status
+            create_key(tx, "root", [parse_grant("key:root", "admin", "/")])
+            add_grants(tx, [parse_grant("user:ben", "read", GROUP)])
+
+    def ask(self, role: Role, method: str, path: str, body: object = b"") -> Reply:
+        headers = {"Authorization": f"Bearer {self.keys[role]}"} if role in self.keys else {}
+        return self.client.ask(method, path, body, headers)
+
+    def restore(self) -> str:
+        """Make again what a request may have deleted; the id of a subscription of somebody else."""
+        schema = {"format": "JsonSchema/draft-07", "schema": {}}
+        for path, body in {
+            MESSAGE: {},
+            f"{SCHEMA}/versions/1$details": schema,
+            f"{SCHEMA}/versions/2$details": schema,
+            LINK: {"remote": "http://127.0.0.1:1", "mode": "pull"},
+        }.items():
+            assert self.ask("admin", "PUT", path, body).status in (200, 201)
+        hook = {"sink": "http://127.0.0.1:1/hook", "protocol": "HTTP"}
+        made = str(self.ask("admin", "POST", "/subscriptions", hook).json["id"])
+        with self.store.write() as tx:
+            tx.put_record(STATES, "depot", b"{}")
+            progress = subscription_store.read_progress(tx, made)
+            subscription_store.put_progress(tx, made, msgspec.structs.replace(progress, key="KEY"))
+        return made
 
 
-@pytest.mark.parametrize(("route", "method"), CASES, ids=[f"{method} {route.path}" for route, method in CASES])
+@pytest.mark.parametrize(("route", "method"), CASES, ids=NAMES)
 def test_a_route_is_open_from_the_role_that_it_needs_on(tmp_path: Path, route: Route, method: str) -> None:
-    needed = NEEDS.index(route.need)
-    for rank, role in enumerate(NEEDS):
-        status = ask(tmp_path, role, route, method)
-        if rank >= needed:
-            assert status not in (401, 403, 404), role
-        elif role == "nothing":
-            assert status == 401
-        elif method == "DELETE":
-            assert status in (route.otherwise, 404), role
-        else:
-            assert status == route.otherwise, role
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
+        service = Service(store)
+        for role in ROLES:
+            path = (route.example or route.path).replace("/ID", f"/{service.restore()}")
+            body = b"" if route.body is None or method == "GET" else route.body
+            status = service.ask(role, method, path, body).status
+            refused = route.answer(role)
+            assert status == refused if refused else status not in (401, 403, 404), (role, path)
+
+
+@pytest.mark.parametrize("path", dict.fromkeys(route.path for route in ROUTES))
+def test_the_table_has_every_method_of_a_path(tmp_path: Path, path: str) -> None:
+    routes = [route for route in ROUTES if route.path == path]
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
+        service = Service(store)
+        asked = (routes[0].example or path).replace("/ID", f"/{service.restore()}")
+        allowed = service.ask("admin", "OPTIONS", asked).headers["allow"]
+    assert {*allowed.split(", ")} - {"HEAD", "OPTIONS"} == {method for route in routes for method in route.methods}
+
+
+def test_the_table_has_every_service() -> None:
+    paths = [one.strip() for route in ROUTES for one in route.path.split(",")]
+    first = {path.removeprefix("/-").removeprefix("/").partition("/")[0] for path in paths}
+    assert {*MOUNTS, *(name.partition("/")[0] for name in configuration.METHODS)} <= first
+
+
+@pytest.mark.parametrize(
+    ("kinds", "of"),
+    [
+        (entities.METHODS, lambda path: "GROUPS" in path or "RESOURCES" in path or path in ("/", "…/versions/id")),
+        (V0_5_KINDS, lambda path: path.startswith("/v0.5") or "RESOURCEs" in path),
+        (CATALOG_KINDS, lambda path: "/messagecatalog" in path or "messagedefinitions" in path),
+    ],
+    ids=["xRegistry", "v0.5", "messagecatalog"],
+)
+def test_the_table_has_every_kind_of_entity(kinds: dict[str, object], of: object) -> None:
+    assert callable(of)
+    assert len({route.path for route in ROUTES if of(route.path)}) == len(kinds)

@@ -6,133 +6,209 @@ from typing import Any, Literal
 
 import msgspec
 
-Need = Literal["nothing", "credentials", "read", "write", "own", "admin"]
-NEEDS: tuple[Need, ...] = ("nothing", "credentials", "read", "write", "own", "admin")
-"""Each has what the ones before it have."""
+Role = Literal["nobody", "credentials", "read", "write", "own", "admin"]
+ROLES: tuple[Role, ...] = ("nobody", "credentials", "read", "write", "own", "admin")
+"""Who asks: without credentials, with credentials and no grant, with a role. Each may do what those before it may."""
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One route with some of its methods. `otherwise` is answered to somebody with credentials who lacks the grant."""
+    """Some methods of a path that need the same, and how to ask it."""
 
     path: str
     methods: tuple[str, ...]
-    need: Need
+    need: Role
     on: str = ""
-    """Which part of the registry the role is needed on."""
+    """Which part of the registry the role is needed on, or what of it is shown."""
+    unread: int = 403
+    """What somebody is answered who has credentials and may not even read that part."""
     otherwise: int = 403
+    """What somebody is answered who may read that part and lacks the role."""
     example: str = ""
     """A path to ask, where it is not the path itself."""
     body: Any = None
 
+    def answer(self, role: Role) -> int:
+        """The status that somebody with a role is refused with; 0 where they are not."""
+        if ROLES.index(role) >= ROLES.index(self.need):
+            return 0
+        return {"nobody": 401, "credentials": self.unread}.get(role, self.otherwise)
 
-_GROUP, _MESSAGE = "/messagegroups/fleet", "/messagegroups/fleet/messages/ride"
-_SCHEMA = "/schemagroups/fleet/schemas/ride"
 
-ROUTES: tuple[Route, ...] = (
-    Route(path="/healthz, /readyz", methods=("GET",), need="nothing", example="/healthz"),
-    Route(path="/metrics", methods=("GET",), need="admin", on="`/`, or read on `/-/metrics` or `/`"),
-    Route(path="/", methods=("GET",), need="credentials", on="shows what may be read"),
-    Route(path="/", methods=("PUT", "PATCH"), need="admin", on="or write on `/`", body={}),
-    Route(
-        path="/", methods=("POST",), need="write", on="every group in the body", body={"messagegroups": {"fleet": {}}}
-    ),
-    Route(path="/GROUPS", methods=("GET",), need="credentials", on="shows what may be read", example="/messagegroups"),
+HOST = "http://ovens.localhost"
+GROUP = "/messagegroups/fleet"
+MESSAGE = f"{GROUP}/messages/ride"
+VERSIONS = f"{MESSAGE}/versions"
+SCHEMA = "/schemagroups/fleet/schemas/ride"
+SUBSCRIPTION = "/subscriptions/ID"
+"""`ID` stands for the id that the service gave to it."""
+LINK = "/-/replication/links/depot"
+SHOWN = "shows what may be read"
+_V0_5 = "/v0.5/definitionGroups"
+_V0_5_MESSAGE = f"{_V0_5}/fleet/definitions/ride"
+_V0_5_VERSIONS = "/v0.5/schemaGroups/fleet/schemas/ride/versions"
+_V0_5_GROUP = {"id": "fleet", "format": "CloudEvents/1.0"}
+_CATALOG = "/messagecatalog/fleet"
+_CATALOG_MESSAGE = f"{_CATALOG}/messagedefinitions/ride"
+_HOOK = {"sink": "http://127.0.0.1:1/hook", "protocol": "HTTP"}
+_GRANTS = {"grants": [{"subject": "user:anna", "role": "read", "prefix": GROUP}]}
+_LINK = {"remote": "http://127.0.0.1:1", "mode": "pull"}
+
+
+def _open(path: str, methods: tuple[str, ...] = ("GET",), on: str = "", example: str = "") -> Route:
+    return Route(path=path, methods=methods, need="nobody", on=on, example=example)
+
+
+def _anyone(path: str, method: str = "GET", on: str = SHOWN, *, example: str = "", body: Any = None) -> Route:
+    return Route(path=path, methods=(method,), need="credentials", on=on, example=example, body=body)
+
+
+def _read(path: str, on: str, example: str) -> Route:
+    return Route(path=path, methods=("GET",), need="read", on=on, unread=404, example=example)
+
+
+def _write(path: str, methods: tuple[str, ...], on: str, example: str, body: Any) -> Route:
+    return Route(path=path, methods=methods, need="write", on=on, example=example, body=body)
+
+
+def _delete(path: str, on: str, example: str, body: Any = None) -> Route:
+    return Route(path=path, methods=("DELETE",), need="write", on=on, unread=404, example=example, body=body)
+
+
+def _admin(path: str, methods: tuple[str, ...], on: str = "", *, example: str = "", body: Any = None) -> Route:
+    return Route(path=path, methods=methods, need="admin", on=on, example=example, body=body)
+
+
+def _own_or_admin(path: str, methods: tuple[str, ...], example: str, body: Any = None) -> Route:
+    on = "or one's own"
+    return Route(path=path, methods=methods, need="admin", on=on, unread=404, otherwise=404, example=example, body=body)
+
+
+ENTITIES: tuple[Route, ...] = (
+    _anyone("/"),
+    _admin("/", ("PUT", "PATCH"), "or write on `/`", body={}),
+    _write("/", ("POST",), "every group in the body", "/", {"messagegroups": {"fleet": {}}}),
+    _anyone("/GROUPS", example="/messagegroups"),
+    _write("/GROUPS", ("PATCH", "POST"), "every group in the body", "/messagegroups", {"fleet": {}}),
     Route(
         path="/GROUPS",
-        methods=("POST", "PATCH"),
+        methods=("DELETE",),
         need="write",
-        on="every group in the body",
+        on="every group in the body; those that may not be read are not there",
+        unread=204,
         example="/messagegroups",
         body={"fleet": {}},
     ),
-    Route(path="/GROUPS/id", methods=("GET",), need="read", on="it, or something in it", otherwise=404, example=_GROUP),
-    Route(path="/GROUPS/id", methods=("PUT", "PATCH"), need="write", on="it", example=_GROUP, body={}),
-    Route(
-        path="/GROUPS/id/RESOURCES",
-        methods=("GET",),
-        need="read",
-        on="the group, or something in it",
-        otherwise=404,
-        example=f"{_GROUP}/messages",
+    _read("/GROUPS/id", "the group, or something in it", GROUP),
+    _write("/GROUPS/id", ("PUT", "PATCH"), "the group", GROUP, {}),
+    _write("/GROUPS/id", ("POST",), "every resource in the body", GROUP, {"messages": {"ride": {}}}),
+    _delete("/GROUPS/id", "the group", GROUP),
+    _read("/GROUPS/id/RESOURCES", "the group, or something in it", f"{GROUP}/messages"),
+    _write("/GROUPS/id/RESOURCES", ("PATCH", "POST"), "every resource in the body", f"{GROUP}/messages", {"ride": {}}),
+    _delete("/GROUPS/id/RESOURCES", "every resource in the body", f"{GROUP}/messages", {"ride": {}}),
+    _read("…/RESOURCES/id", "the resource", MESSAGE),
+    _write("…/RESOURCES/id", ("PUT", "PATCH", "POST"), "the resource", MESSAGE, {}),
+    _delete("…/RESOURCES/id", "the resource", MESSAGE),
+    _read("…/RESOURCES/id/meta", "the resource", f"{MESSAGE}/meta"),
+    _write("…/RESOURCES/id/meta", ("PUT", "PATCH"), "the resource", f"{MESSAGE}/meta", {}),
+    _read("…/RESOURCES/id/versions", "the resource", VERSIONS),
+    _write("…/RESOURCES/id/versions", ("PATCH", "POST"), "the resource", VERSIONS, {"1": {}}),
+    _delete("…/RESOURCES/id/versions", "the resource", VERSIONS, {"1": {}}),
+    _read("…/versions/id", "the resource", f"{VERSIONS}/1"),
+    _write("…/versions/id", ("PUT", "PATCH"), "the resource", f"{VERSIONS}/1", {}),
+    _delete("…/versions/id", "the resource", f"{VERSIONS}/1"),
+    _anyone("/export"),
+    _anyone("/model", on=""),
+    _anyone("/modelsource", on=""),
+    _admin("/modelsource", ("PUT",), body={}),
+    _anyone("/capabilities", on=""),
+    _admin("/capabilities", ("PUT", "PATCH"), body={}),
+    _anyone("/capabilitiesoffered", on=""),
+    _anyone("/.well-known/xregistry, /.xregistry", on="", example="/.xregistry"),
+)
+SERVICES: tuple[Route, ...] = (
+    _read("/-/lint", "the entity", f"/-/lint?xid={GROUP}"),
+    _anyone("/match", "POST", "knows the definitions that may be read", body={}),
+    Route(path="/make", methods=("POST",), need="read", on="the definition", unread=404, body={"message": MESSAGE}),
+    _anyone("/changes", on="shows changes of what may be read"),
+    _anyone("/subscriptions", on="shows one's own"),
+    _anyone("/subscriptions", "POST", "sends changes of what may be read", body=_HOOK),
+    _own_or_admin("/subscriptions/id", ("GET", "DELETE"), SUBSCRIPTION),
+    _own_or_admin("/subscriptions/id", ("PUT",), SUBSCRIPTION, _HOOK),
+    _own_or_admin("/subscriptions/id/delivery", ("GET",), f"{SUBSCRIPTION}/delivery"),
+    _own_or_admin("/subscriptions/id/deadletters", ("GET",), f"{SUBSCRIPTION}/deadletters"),
+    _own_or_admin("/subscriptions/id/resume", ("POST",), f"{SUBSCRIPTION}/resume"),
+    _open(
+        "/subscriptions/id/confirm",
+        ("GET", "POST"),
+        "with the key that the sink was sent",
+        f"{SUBSCRIPTION}/confirm?key=KEY",
     ),
+    _anyone("/-/replication", on=""),
+    _anyone("/-/replication/overview"),
+    _anyone("/-/replication/entries", "POST", body=[GROUP]),
+    _anyone("/-/replication/units", "POST", body=[GROUP]),
+    _admin("/-/replication/batches", ("POST",), body={}),
+    _admin("/-/replication/states/id", ("GET",), example="/-/replication/states/depot"),
+    _admin("/-/replication/links, …/links/id", ("GET", "PUT", "DELETE"), example=LINK, body=_LINK),
+    _anyone("/messagecatalog"),
+    _read("/messagecatalog/id", "the group", _CATALOG),
+    _write("/messagecatalog/id", ("PUT",), "the group", _CATALOG, {}),
+    _delete("/messagecatalog/id", "the group", _CATALOG),
+    _read("/messagecatalog/id/messagedefinitions", "the group, or something in it", f"{_CATALOG}/messagedefinitions"),
+    _delete("/messagecatalog/id/messagedefinitions", "the group", f"{_CATALOG}/messagedefinitions"),
+    _read("…/messagedefinitions/id", "the definition", _CATALOG_MESSAGE),
+    _write("…/messagedefinitions/id", ("POST",), "the definition", _CATALOG_MESSAGE, {}),
+    _delete("…/messagedefinitions/id", "the definition", _CATALOG_MESSAGE),
+    _read("…/messagedefinitions/id/versions", "the definition", f"{_CATALOG_MESSAGE}/versions"),
+    _read("…/messagedefinitions/id/versions/n", "the definition", f"{_CATALOG_MESSAGE}/versions/1"),
+    _read("/messagedefinition", "the definition", f"/messagedefinition?uri={HOST}{_CATALOG_MESSAGE}/versions/1"),
+    _anyone("/v0.5", example="/v0.5/"),
+    _anyone("/v0.5/GROUPs", example=_V0_5),
+    _write("/v0.5/GROUPs", ("POST",), "the group in the body", _V0_5, _V0_5_GROUP),
+    _delete("/v0.5/GROUPs", "every group in the body", _V0_5, [{"id": "fleet"}]),
+    _read("/v0.5/GROUPs/id", "the group, or something in it", f"{_V0_5}/fleet"),
+    _write("/v0.5/GROUPs/id", ("PUT",), "the group", f"{_V0_5}/fleet", _V0_5_GROUP),
+    _delete("/v0.5/GROUPs/id", "the group", f"{_V0_5}/fleet"),
+    _read("/v0.5/GROUPs/id/RESOURCEs", "the group, or something in it", f"{_V0_5}/fleet/definitions"),
     Route(
-        path="/GROUPS/id/RESOURCES",
-        methods=("POST", "PATCH"),
+        path="/v0.5/GROUPs/id/RESOURCEs",
+        methods=("POST",),
         need="write",
-        on="every resource in the body",
-        example=f"{_GROUP}/messages",
-        body={"ride": {}},
+        on="the resource in the body",
+        unread=404,
+        example=f"{_V0_5}/fleet/definitions",
+        body={"id": "ride"},
     ),
-    Route(
-        path="/GROUPS/id/RESOURCES/id, …/meta, …/versions",
-        methods=("GET",),
-        need="read",
-        on="the resource",
-        otherwise=404,
-        example=_MESSAGE,
-    ),
-    Route(
-        path="/GROUPS/id/RESOURCES/id",
-        methods=("PUT", "PATCH"),
-        need="write",
-        on="the resource",
-        example=_MESSAGE,
-        body={},
-    ),
-    Route(
-        path="/model, /modelsource, /capabilities, /capabilitiesoffered",
-        methods=("GET",),
-        need="credentials",
-        example="/model",
-    ),
-    Route(path="/modelsource", methods=("PUT",), need="admin", on="`/`", body={}),
-    Route(path="/capabilities", methods=("PUT", "PATCH"), need="admin", on="`/`", body={}),
-    Route(path="/export", methods=("GET",), need="credentials", on="shows what may be read"),
-    Route(path="/changes", methods=("GET",), need="credentials", on="shows changes of what may be read"),
-    Route(path="/match", methods=("POST",), need="credentials", on="knows the definitions that may be read", body={}),
-    Route(
-        path="/-/lint", methods=("GET",), need="read", on="the entity", otherwise=404, example=f"/-/lint?xid={_GROUP}"
-    ),
-    Route(path="/subscriptions", methods=("GET",), need="credentials", on="shows one's own"),
-    Route(path="/-/replication/links", methods=("GET",), need="admin", on="`/`"),
-    Route(path="/-/login, /-/callback", methods=("GET",), need="nothing", example="/-/login"),
-    Route(path="/-/logout", methods=("POST",), need="credentials", on="ends one's own session"),
-    Route(path="/-/session", methods=("GET",), need="credentials"),
-    Route(path="/-/sessions", methods=("GET",), need="credentials", on="shows one's own"),
-    Route(
-        path="/-/sessions",
-        methods=("DELETE",),
-        need="admin",
-        on="`/`, or one's own",
-        example="/-/sessions?principal=user:ben",
-    ),
-    Route(path="/-/grants", methods=("GET",), need="credentials", on="shows those that one has or may manage"),
-    Route(
-        path="/-/grants",
-        methods=("PUT", "POST"),
-        need="own",
-        on="every prefix in the body",
-        body={"grants": [{"subject": "user:anna", "role": "read", "prefix": _GROUP}]},
-    ),
+    _delete("/v0.5/GROUPs/id/RESOURCEs", "every resource in the body", f"{_V0_5}/fleet/definitions", [{"id": "ride"}]),
+    _read("…/RESOURCEs/id", "the resource", _V0_5_MESSAGE),
+    _write("…/RESOURCEs/id", ("PUT", "POST"), "the resource", _V0_5_MESSAGE, {}),
+    _delete("…/RESOURCEs/id", "the resource", _V0_5_MESSAGE),
+    _read("…/RESOURCEs/id/versions", "the resource", _V0_5_VERSIONS),
+    _delete("…/RESOURCEs/id/versions", "the resource", _V0_5_VERSIONS, [{"version": "1"}]),
+    _read("…/RESOURCEs/id/versions/id", "the resource", f"{_V0_5_VERSIONS}/1"),
+    _write("…/RESOURCEs/id/versions/id", ("PUT",), "the resource", f"{_V0_5_VERSIONS}/1", {}),
+    _delete("…/RESOURCEs/id/versions/id", "the resource", f"{_V0_5_VERSIONS}/1"),
+)
+ACCESS: tuple[Route, ...] = (
+    _open("/healthz, /readyz", example="/healthz"),
+    _admin("/metrics", ("GET",), "or read on `/-/metrics` or `/`"),
+    _open("/-/login, /-/callback", example="/-/login"),
+    _anyone("/-/logout", "POST", "ends one's own session"),
+    _anyone("/-/session", on=""),
+    _anyone("/-/sessions", on="shows one's own"),
+    _admin("/-/sessions", ("DELETE",), "or one's own", example="/-/sessions?principal=user:ben"),
+    _anyone("/-/grants", on="shows those that one has or may manage"),
+    Route(path="/-/grants", methods=("PUT", "POST"), need="own", on="every prefix in the body", body=_GRANTS),
     Route(
         path="/-/grants",
         methods=("DELETE",),
         need="own",
         on="the prefix",
-        example=f"/-/grants?subject=user:ben&role=read&prefix={_GROUP}",
+        example=f"/-/grants?subject=user:ben&role=read&prefix={GROUP}",
     ),
-    Route(path="/-/audit", methods=("GET",), need="admin", on="`/`"),
-    Route(path="/-/keys", methods=("GET",), need="admin", on="`/`"),
-    Route(path="/-/keys", methods=("POST",), need="admin", on="`/`", body={"id": "new"}),
-    Route(path="/-/keys/id/rotate", methods=("POST",), need="admin", on="`/`", example="/-/keys/spare/rotate", body={}),
-    Route(path="/-/keys/id", methods=("DELETE",), need="admin", on="`/`", example="/-/keys/spare"),
-    Route(path="/v0.5/…", methods=("GET",), need="credentials", on="shows what may be read", example="/v0.5/"),
-    Route(
-        path="/messagecatalog/…",
-        methods=("GET",),
-        need="credentials",
-        on="shows what may be read",
-        example="/messagecatalog",
-    ),
-    Route(path="/GROUPS/id", methods=("DELETE",), need="write", on="it; 404 without `read`", example=_GROUP),
+    _admin("/-/keys", ("GET",)),
+    _admin("/-/keys", ("POST",), body={"id": "new"}),
+    _admin("/-/keys/id", ("DELETE",), example="/-/keys/spare"),
+    _admin("/-/keys/id/rotate", ("POST",), example="/-/keys/spare/rotate", body={}),
+    _admin("/-/audit", ("GET",)),
 )
