@@ -154,15 +154,16 @@ class SubscriptionDelivery:
 
     def _is_due(self) -> bool:
         """Whether the next event may be sent; a short while is waited for."""
-        wait = self.progress.due - time.time() if self.progress.rate else 0.0
+        wait = self.progress.wait(time.time()) if self.progress.rate else 0.0
         if wait > SHORT_WAIT_SECONDS:
             return False
         return wait <= 0 or not self._stopping.wait(wait)
 
     def _count(self) -> None:
         recovered = self.progress.recovered() if self.progress.error else self.progress
-        due = time.time() + MINUTE / self.progress.rate if self.progress.rate else 0.0
-        self.progress = msgspec.structs.replace(recovered, delivered=recovered.delivered + 1, due=due)
+        now = time.time() if self.progress.rate else 0.0
+        due = now + MINUTE / self.progress.rate if self.progress.rate else 0.0
+        self.progress = msgspec.structs.replace(recovered, delivered=recovered.delivered + 1, due=due, paused=now)
 
     def _advance(self, cursor: str) -> None:
         self.progress = msgspec.structs.replace(self.progress, cursor=cursor, settled=0)

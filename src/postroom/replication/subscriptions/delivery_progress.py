@@ -37,6 +37,8 @@ class DeliveryProgress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     since: float = 0.0
     """When the first of these attempts was."""
     due: float = 0.0
+    paused: float = 0.0
+    """When `due` was set: a clock that shows less has been put back."""
     error: str = ""
     event: dict[str, Any] | None = None
     """The event that is in the way."""
@@ -54,6 +56,10 @@ class DeliveryProgress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
             made["nextattempt"] = moment(self.due)
         return made if self.event is None else {**made, "event": self.event}
 
+    def wait(self, now: float) -> float:
+        """For how many seconds nothing is to be sent; a clock that was put back prolongs no wait."""
+        return max(0.0, self.due - now) if now >= self.paused else 0.0
+
     def confirmed(self, rate: int) -> DeliveryProgress:
         """The sink has agreed."""
         return msgspec.structs.replace(self.recovered(), status="active", rate=rate, key="")
@@ -61,7 +67,9 @@ class DeliveryProgress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     def recovered(self) -> DeliveryProgress:
         """Nothing is in the way any more."""
         status: DeliveryStatus = "active" if self.status == "retrying" else self.status
-        return msgspec.structs.replace(self, status=status, attempts=0, since=0.0, due=0.0, error="", event=None)
+        return msgspec.structs.replace(
+            self, status=status, attempts=0, since=0.0, due=0.0, paused=0.0, error="", event=None
+        )
 
     def resumed(self) -> DeliveryProgress:
         """A person wants another try: at once, and with new consent where the sink had said no."""
@@ -101,6 +109,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
             attempts=attempts,
             since=since,
             due=now + max(failure.after, self.pause(attempts)),
+            paused=now,
             error=failure.sentence[:LONGEST_SENTENCE],
             event=event,
         )

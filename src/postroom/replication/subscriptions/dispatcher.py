@@ -169,7 +169,7 @@ class EventDispatcher:
                 if delivery.used < idle:
                     delivery.close()
                 continue
-            if progress.due <= now:
+            if not progress.wait(now):
                 self._busy.add(subscription_id)
                 self._workers.submit(functools.partial(self._work, subscription_id, delivery))
 
