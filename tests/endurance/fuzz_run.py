@@ -37,7 +37,7 @@ HANG_SECONDS = 30.0
 REFUSALS = frozenset({501, 505, 507})
 """Statuses above 500 that say something about the request."""
 UPLOAD_SECONDS = "3"
-PER_SERVICE = 2_500
+PER_SERVICE = 2_560
 """How many requests one registry gets, before a fuzzed model leaves little of it."""
 RESEED_EVERY = 40
 """How many requests of a thread come between two times that what is asked for is put back."""

@@ -27,6 +27,7 @@ from postroom.store.disk import FULL, disk_full
 from postroom.store.interface import Store
 from postroom.store.pending_rows import Row
 from postroom.store.postgres_migrations import LATEST, MIGRATIONS
+from postroom.store.postgres_sessions import Connection, PostgresClaim, Session, VersionWatch, busy, reason, unanswered
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.sql_transaction import Rows, SqlTransaction
@@ -35,7 +36,6 @@ from postroom.store.tables import Table
 LOG = logging.getLogger(__name__)
 OLDEST = 150000
 WAIT_SECONDS = 10.0
-RETRY_SECONDS = 5
 RECONNECT_SECONDS = 1.0
 """After this the pool gives up and the next request makes it try again: its own pauses grow to minutes."""
 MOST_CONNECTIONS = 32
@@ -44,6 +44,7 @@ ROWS_AT_ONCE = 50
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
 WRITING, MIGRATING = "postroom writing", "postroom migrating"
+NOT_WRITABLE = (errors.DiskFull, errors.IoError, errors.ReadOnlySqlTransaction)
 
 CONNECTION: dict[str, str | int | None] = {
     "application_name": "postroom",
@@ -61,8 +62,6 @@ NOTICE_DEAD_CLIENTS = (
     b"SET tcp_user_timeout = 30000",
 )
 """How soon the server notices that the machine of a claim is gone without a word, so that another one gets it."""
-
-Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 class PostgresTransaction(SqlTransaction):
@@ -106,34 +105,13 @@ class PostgresTransaction(SqlTransaction):
                 for row in rows:
                     copy.write_row(row)
         except psycopg.DataError as error:
-            raise StoreUnusable(f"PostgreSQL does not take the {table.shown}: {_reason(error)}.") from None
+            raise StoreUnusable(f"PostgreSQL does not take the {table.shown}: {reason(error)}.") from None
 
 
 @functools.lru_cache(maxsize=1024)
 def _translated(statement: str) -> bytes:
     """The statement with PostgreSQL's marks for values."""
     return statement.replace("?", "%s").encode()
-
-
-class PostgresClaim:
-    """A session of the database that holds a lock, until the session or its connection is lost."""
-
-    def __init__(self, session: Connection) -> None:
-        self._session = session
-        self._asking = threading.Lock()
-
-    def holds(self) -> bool:
-        """Ask the session: the lock goes with it, and a new session would have to get it first."""
-        with self._asking:
-            try:
-                self._session.execute(b"SELECT 1")
-            except psycopg.Error:
-                return False
-        return True
-
-    def close(self) -> None:
-        """Let others have it."""
-        self._session.close()
 
 
 class PostgresStore:
@@ -148,9 +126,8 @@ class PostgresStore:
         self._retention = retention
         self._wait = write_wait_s
         self._turn = threading.Lock()
-        self._watching = threading.Lock()
-        self._watcher: Connection | None = None
         self._conninfo = _connection_options(url)
+        self._watch = VersionWatch(self._conninfo)
         self._pool = ConnectionPool(
             self._conninfo,
             min_size=0,
@@ -163,7 +140,7 @@ class PostgresStore:
         try:
             self._migrate()
         except psycopg.Error as error:
-            raise StoreUnusable(f"the database cannot be used: {_reason(error)}.", place=_shown(url)) from None
+            raise StoreUnusable(f"the database cannot be used: {reason(error)}.", place=_shown(url)) from None
         self._pool.open()
 
     @property
@@ -199,24 +176,25 @@ class PostgresStore:
                 if transaction.appended:
                     forget(transaction, self._retention, transaction.appended)
                 connection.execute("UPDATE state SET version = version + 1")
-                connection.execute("COMMIT")
+                self._commit(connection)
             except BaseException:
                 with contextlib.suppress(psycopg.Error):
                     connection.execute("ROLLBACK")
                 raise
 
+    def _commit(self, connection: Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except psycopg.OperationalError as error:
+            if not connection.closed:
+                raise
+            raise busy(
+                f"The database was lost while it committed: {reason(error)}. Look whether the change was kept."
+            ) from None
+
     def version(self) -> int:
-        """The number of writes so far, by whatever process."""
-        with self._watching:
-            for _ in range(2):
-                try:
-                    if self._watcher is None:
-                        self._watcher = psycopg.connect(self._conninfo, autocommit=True)
-                    row = self._watcher.execute(b"SELECT version FROM state").fetchone()
-                    return int(row[0]) if row else 0
-                except psycopg.OperationalError as error:
-                    lost, self._watcher = error, None
-            raise _busy(f"The database does not answer: {_reason(lost)}.") from None
+        """The number of writes so far, by whatever process; who asks never waits long."""
+        return self._watch.version()
 
     def trouble(self, least_free: int) -> str:
         """Why nothing can be stored at present; how much room the database has is not known here."""
@@ -242,15 +220,12 @@ class PostgresStore:
             if not row or not row[0]:
                 return None
             stack.pop_all()
-            return PostgresClaim(connection)
+            return PostgresClaim(Session(connection))
 
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()
-        with self._watching:
-            if self._watcher is not None:
-                self._watcher.close()
-                self._watcher = None
+        self._watch.close()
 
     def __enter__(self) -> Self:
         """The store itself."""
@@ -265,27 +240,36 @@ class PostgresStore:
     @contextmanager
     def _begun(self, begin: str) -> Iterator[Connection]:
         """A connection with a transaction; a kept one that was lost meanwhile is replaced."""
+        if self._watch.lost:
+            raise unanswered(self._watch.lost)
         with contextlib.ExitStack() as stack:
             for attempt in (1, 2):
                 try:
                     connection = stack.enter_context(self._pool.connection())
                     connection.execute(begin.encode())
                     break
-                except (psycopg.OperationalError, PoolTimeout) as error:
-                    if attempt == 2 or isinstance(error, PoolTimeout):
-                        raise _busy(f"The database does not answer: {_reason(error)}.") from None
+                except PoolTimeout as error:
+                    raise self._without_connection(error) from None
+                except psycopg.OperationalError as error:
+                    if attempt == 2:
+                        raise unanswered(reason(error)) from None
                     self._pool.check()
             try:
                 yield connection
-            except (errors.DiskFull, errors.ReadOnlySqlTransaction):
+            except NOT_WRITABLE:
                 raise disk_full() from None
             except psycopg.OperationalError as error:
-                raise _busy(f"The database was lost: {_reason(error)}.") from None
+                raise busy(f"The database was lost: {reason(error)}.") from None
+
+    def _without_connection(self, error: PoolTimeout) -> RegistryProblem:
+        if self._pool.get_stats().get("pool_size", 0) < MOST_CONNECTIONS:
+            return unanswered(reason(error))
+        return busy(f"All {MOST_CONNECTIONS} connections to the database have been in use for {self._wait:g} seconds.")
 
     @contextmanager
     def _turn_to_write(self) -> Iterator[None]:
         if not self._turn.acquire(timeout=self._wait):
-            raise _busy(f"Others have been writing for {self._wait:g} seconds.")
+            raise busy(f"Others have been writing for {self._wait:g} seconds.")
         try:
             yield
         finally:
@@ -296,7 +280,7 @@ class PostgresStore:
             connection.execute(f"SET LOCAL lock_timeout = {int(self._wait * 1000)}".encode())
             connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema() || %s))", (LOCKS, WRITING))
         except errors.LockNotAvailable:
-            raise _busy(f"Another process has been writing for {self._wait:g} seconds.") from None
+            raise busy(f"Another process has been writing for {self._wait:g} seconds.") from None
 
     def _writing(self, connection: Connection, checks: DeferredChecks | None) -> PostgresTransaction:
         if checks is None:
@@ -337,16 +321,7 @@ def _connection_options(url: str) -> str:
     try:
         return make_conninfo("", **(CONNECTION | conninfo_to_dict(url)))
     except psycopg.ProgrammingError as error:
-        raise StoreUnusable(f"this is no address of a database: {_reason(error)}.", place=_shown(url)) from None
-
-
-def _busy(detail: str) -> RegistryProblem:
-    return RegistryProblem("server_busy", "/", detail=detail, headers={"retry-after": str(RETRY_SECONDS)})
-
-
-def _reason(error: Exception) -> str:
-    """The first line of what the database says, which has no password in it."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise StoreUnusable(f"this is no address of a database: {reason(error)}.", place=_shown(url)) from None
 
 
 def _shown(url: str) -> str:

@@ -27,8 +27,10 @@ from postroom.http.server.request import Request, parse_query
 from postroom.http.server.request_body import MEGABYTE, read_body
 from postroom.http.server.response import Response, Stream
 from postroom.http.server.response_cache import ResponseCache
+from postroom.http.server.response_encoding import completed
 from postroom.http.server.thread_pools import ClientGone, Pools, RequestRunner, listening
 from postroom.http.services.match_and_make import NDJSON, MakeOrder
+from postroom.http.xregistry.configuration import answer_probe
 from postroom.http.xregistry.dispatch import answer, answer_with, finish, next_piece, refuse
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Access, Capabilities
@@ -136,8 +138,15 @@ class Edge:
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: find out who asks, then give what is kept for them, or make an answer."""
-        headers, version = _first_headers(scope), self._store.version()
-        admission = OPEN if self._doors is None else await self.admit(self._doors, scope, headers, version)
+        headers = _first_headers(scope)
+        admission: Admission | RegistryProblem = OPEN
+        try:
+            version = self._store.version()
+            if self._doors is not None:
+                admission = await self.admit(self._doors, scope, headers, version)
+        except RegistryProblem as problem:
+            await self._answer_without_store(problem, scope, receive, send)
+            return
         if REQUEST_ID in scope:
             scope[PRINCIPAL] = self._principal(scope, headers, admission)
         if await self.answer_kept(scope, headers, version, admission, send):
@@ -146,6 +155,16 @@ class Edge:
         if scope["method"] == "GET":
             self._process.metrics.misses += 1
         await self(scope, receive, send, admission)
+
+    async def _answer_without_store(self, problem: RegistryProblem, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer probes at once, for the process itself is well; everybody else is told that the store is away."""
+        given = answer_probe(_path(scope), problem) if scope["method"] in ("GET", "HEAD") else None
+        if given is None:
+            await self(scope, receive, send, problem)
+            return
+        request = self._request(scope, NOBODY)
+        made = represent(completed(given, request, self._settings), request.method, gzips=False)
+        await self._send(made, request, send)
 
     async def admit(
         self, doors: Doors, scope: Scope, headers: dict[bytes, bytes], version: int
@@ -212,7 +231,7 @@ class Edge:
     async def _respond(
         self, request: Request, scope: Scope, receive: Receive, send: Send, admission: Admission
     ) -> None:
-        state = self._store.version()
+        state = self._state()
         async with listening(receive) as client:
             runner = RequestRunner(request, self._pools, self._settings, client)
             made, given = await self._make(runner, request, is_old=scope.get("http_version") == "1.0")
@@ -226,9 +245,15 @@ class Edge:
             self._doors.note_forbidden(request)
         if request.method not in READING:
             self._streams.nudge()
-        if request.method == "GET" and given.status in (200, 303) and given.cacheable:
+        if request.method == "GET" and given.status in (200, 303) and given.cacheable and state is not None:
             self._cache.put(_key(request.base, scope, _first_headers(scope), admission), state, made)
         await self._send(made, request, send)
+
+    def _state(self) -> int | None:
+        """The version of the store before an answer is made; None while the store is not there."""
+        with suppress(RegistryProblem):
+            return self._store.version()
+        return None
 
     def _accepted(self, scope: Scope, admission: Admission | RegistryProblem) -> tuple[Request, RegistryProblem | None]:
         try:

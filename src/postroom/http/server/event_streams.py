@@ -10,6 +10,7 @@ from contextlib import suppress
 from postroom.http.server.asgi import Receive, Scope, Send
 from postroom.http.server.representation import RawHeaders
 from postroom.http.server.response import Stream, StreamChunk
+from postroom.registry.problems import RegistryProblem
 from postroom.store.interface import Store
 
 POLL_SECONDS = 0.25
@@ -91,7 +92,7 @@ class Streams:
         next_beat = loop.time() + HEARTBEAT_SECONDS
         while not follower.is_stopped:
             follower.awake.clear()
-            piece = await loop.run_in_executor(self._threads, stream.pull)
+            piece = await loop.run_in_executor(self._threads, _pulled, stream)
             if piece.data:
                 await send({"type": "http.response.body", "body": piece.data, "more_body": True})
                 next_beat = loop.time() + HEARTBEAT_SECONDS
@@ -119,14 +120,28 @@ class Streams:
             self._looking.cancel()
             self._looking = None
 
+    def _version(self) -> int | None:
+        """The version of the store; None while it is not there."""
+        with suppress(RegistryProblem):
+            return self._store.version()
+        return None
+
     async def _look(self) -> None:
-        seen, looks = self._store.version(), 0
+        seen, looks = self._version(), 0
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            now, looks = self._store.version(), looks + 1
+            now, looks = self._version(), looks + 1
             if now != seen or looks % LOOKS_PER_PULL == 0:  # permissions may end without a commit: keys expire
                 seen = now
                 self.nudge()
+
+
+def _pulled(stream: Stream) -> StreamChunk:
+    """What is to be sent now: nothing, while the store is not there."""
+    try:
+        return stream.pull()
+    except RegistryProblem:
+        return StreamChunk(data=b"")
 
 
 async def _listen(receive: Receive, follower: Follower) -> None:

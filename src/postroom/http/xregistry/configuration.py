@@ -83,6 +83,16 @@ def answer_service(
             return Response(json={"registries": [request.base]})  # core §xRegistry Discovery, C-54
 
 
+def answer_probe(path: str, problem: RegistryProblem) -> Response | None:
+    """The answer to a probe of a process that is well while its store is away; None when the path is no probe's."""
+    match path.removeprefix("/-"):
+        case "/healthz":
+            return Response(json={"status": "ok"})
+        case "/readyz":
+            return _not_ready("full", problem.detail)
+    return None
+
+
 def _ready(store: Store, settings: Settings, process: ServerProcess | None) -> Response:
     if process is not None and (trouble := process.trouble()):
         return _not_ready("stopping" if process.is_stopping else "failing", trouble)

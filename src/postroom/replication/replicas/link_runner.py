@@ -11,6 +11,7 @@ import msgspec
 
 from postroom.catalog.credentials import NO_KEY
 from postroom.errors import PostroomError
+from postroom.registry.problems import RegistryProblem
 from postroom.registry.write.unit_of_work import timestamp
 from postroom.replication.replicas.export_units import registry_id
 from postroom.replication.replicas.follow import LinkFollower
@@ -129,7 +130,8 @@ class _Running:
 
     def _run(self) -> None:
         try:
-            self._follow()
+            while not self._stopping.is_set() and not self._has_followed():
+                self._stopping.wait(CLAIM_SECONDS)
         except PostroomError as error:
             if not self._stopping.is_set():
                 LOG.error("link %s failed: %s", self._id, error)  # noqa: TRY400  # a sentence, not a traceback
@@ -138,6 +140,17 @@ class _Running:
             if not self._stopping.is_set():
                 LOG.exception("link %s failed", self._id)
                 self._note("failed", "the log of the service tells why")
+
+    def _has_followed(self) -> bool:
+        """Follow to the end; False when the store here is away and has to be waited for."""
+        try:
+            self._follow()
+        except RegistryProblem as problem:
+            if problem.status < 500:
+                raise
+            LOG.warning("link %s waits for the store: %s", self._id, problem)
+            return False
+        return True
 
     def _follow(self) -> None:
         config = self.config
@@ -170,6 +183,11 @@ class _Running:
         before = self._noted
         if self._stopping.is_set() or (before is not None and (before.status, before.error) == (status, error)):
             return
-        self._noted = LinkRun(status=status, error=error, at=timestamp())
-        with self._store.write() as tx:
-            put_run(tx, self._id, self._noted)
+        run = LinkRun(status=status, error=error, at=timestamp())
+        try:
+            with self._store.write() as tx:
+                put_run(tx, self._id, run)
+        except RegistryProblem as problem:  # the store itself is away; the next note tells this too
+            LOG.warning("link %s is %s, which could not be noted: %s", self._id, status, problem)
+            return
+        self._noted = run
