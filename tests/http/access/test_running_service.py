@@ -132,6 +132,28 @@ def test_what_waits_for_a_slow_sink_is_not_sent_once_it_may_not_be_read(store: S
         receiver.close()
 
 
+def test_a_web_hook_is_no_way_to_be_taken_for_the_proxy(store: Store, database: str) -> None:
+    anna = make_key(store, "anna", f"write:{FLEET}")
+    with store.write() as tx:
+        add_grants(tx, [parse_grant("user:root", "admin", "/")])
+    settings = {
+        "POSTROOM_SINK_HOSTS": "127.0.0.1",
+        "POSTROOM_SINK_PRIVATE": "true",
+        "POSTROOM_SINK_HANDSHAKE": "false",
+        "POSTROOM_ACTOR_HEADER": "X-User",
+        "POSTROOM_TRUSTED_PROXIES": "127.0.0.1",
+    }
+    with serving(database, "--access", "on", **settings) as (_, url), httpx.Client(base_url=url) as client:
+        proxy = {"X-User": "root"}
+        order = {"sink": f"{url}/schemagroups/ovens/schemas/mine", "protocol": "HTTP"}
+        order |= {"protocolsettings": {"method": "PUT", "headers": {"x-user": "root", "xRegistry-format": "Text"}}}
+        refused = client.post("/subscriptions", json=order, headers=anna)
+        assert refused.status_code == 400, refused.text
+        client.put(FLEET, json={}, headers=anna)
+        time.sleep(1)
+        assert client.get("/schemagroups/ovens", headers=proxy).status_code == 404
+
+
 def test_when_a_key_was_used_last_is_kept_at_the_latest_when_the_service_stops(store: Store, database: str) -> None:
     key = make_key(store, "ci", "read:/")
     with serving(database, "--access", "on") as (_, url):

@@ -29,7 +29,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 # What the delivery writes itself, what concerns the connection, and what has a place of its own, sinkcredential.
 _TAKEN_HEADERS = re.compile(
     r"(host|connection|content-length|content-type|content-encoding|transfer-encoding|te|upgrade|expect|trailer|cookie"
-    r"|authorization|proxy-.*|webhook-.*|ce-.*)\Z"
+    r"|authorization|forwarded|x-forwarded-.*|x-real-ip|proxy-.*|webhook-.*|ce-.*)\Z"
 )
 
 
@@ -116,7 +116,9 @@ def parse_subscription(
         sink=sink,
         sinkcredential=_credential(given.get("sinkcredential"), protocol, kept.sinkcredential if kept else None),
         protocol=protocol,
-        protocolsettings=_settings(given.get("protocolsettings"), protocol, kept.protocolsettings if kept else {}),
+        protocolsettings=_settings(
+            given.get("protocolsettings"), protocol, kept.protocolsettings if kept else {}, settings
+        ),
         base=base,
         owner=before.owner if before is not None else "",
     )
@@ -191,7 +193,7 @@ def _filters(given: Any) -> list[Any]:
     return filters
 
 
-def _settings(given: Any, protocol: str, before: dict[str, Any]) -> dict[str, Any]:
+def _settings(given: Any, protocol: str, before: dict[str, Any], settings: Settings) -> dict[str, Any]:
     """The protocol's settings with their defaults, and with the header values that were there before."""
     pointer = "/protocolsettings"
     if given is not None and not isinstance(given, dict):
@@ -205,7 +207,7 @@ def _settings(given: Any, protocol: str, before: dict[str, Any]) -> dict[str, An
         _refuse(pointer, _sentence(error))
     if isinstance(options, HttpOptions):
         headers = _unhidden(options.headers, before.get(HEADERS, {}))
-        _check_headers(headers)
+        _check_headers(headers, settings)
         options = msgspec.structs.replace(options, headers=headers)
     made: dict[str, Any] = msgspec.to_builtins(options)
     return {name: value for name, value in made.items() if value != {}}
@@ -221,13 +223,20 @@ def _unhidden(headers: dict[str, str], before: dict[str, str]) -> dict[str, str]
     return {name: known[name.lower()] if value == HIDDEN else value for name, value in headers.items()}
 
 
-def _check_headers(headers: dict[str, str]) -> None:
+def _check_headers(headers: dict[str, str], settings: Settings) -> None:
     pointer = "/protocolsettings/headers"
     for name, value in headers.items():
         if not _HEADER.match(name) or not value.isascii() or not value.isprintable():
             _refuse(pointer, f"{name[:80]!r} is no header with a printable value")
-        if _TAKEN_HEADERS.match(name.lower()):
+        if is_taken(name, settings):
             _refuse(pointer, f"{name[:80]} is not for protocolsettings; what is secret belongs into sinkcredential")
+
+
+def is_taken(name: str, settings: Settings) -> bool:
+    """Whether a header is not for subscribers: ours, or one by which proxies speak. A sink may be a service that trusts
+    the address of this one, or this one itself.
+    """
+    return bool(_TAKEN_HEADERS.match(name.lower())) or name.lower() == settings.actor_header.lower()
 
 
 def _credential(given: Any, protocol: str, before: Credential | None) -> Credential | None:

@@ -20,7 +20,7 @@ from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddre
 from postroom.replication.subscriptions.sinks.authorization import Authorization, SaveCredential
 from postroom.replication.subscriptions.sinks.options import HttpOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission, record_of
-from postroom.replication.subscriptions.subscription import Subscription
+from postroom.replication.subscriptions.subscription import Subscription, is_taken
 from postroom.settings import Settings
 from postroom.urls import parse_url
 from postroom.version import VERSION
@@ -47,7 +47,8 @@ class HttpSink:
         self._key = _signing_key(settings.webhook_secret) if settings.webhook_secret else b""
         self._id = subscription.id
         self._fixed = {
-            **options.headers,
+            # The settings may have changed since the subscription was made.
+            **{name: value for name, value in options.headers.items() if not is_taken(name, settings)},
             "User-Agent": f"postroom/{VERSION}",
             "WebHook-Request-Origin": self._origin,
         }
