@@ -47,18 +47,18 @@ def conform(
 
 def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[Attributes, str]:
     """The attributes of an object with those that `ifvalues` add, and the name that is defined twice, if any."""
-    active = dict(attributes)
-    waiting = list(attributes.values())
+    active = attributes
+    waiting = [attribute for attribute in attributes.values() if attribute.ifvalues]
     while waiting:
         attribute = waiting.pop()
         current = value.get(attribute.name)
-        if not attribute.ifvalues or current is None:
+        if current is None:
             continue
         clause = next((c for key, c in attribute.ifvalues.items() if key.casefold() == ifvalue_key(current)), None)
         for name, sibling in (clause.siblingattributes if clause else {}).items():
             if name in active:
                 return active, name
-            active[name] = sibling
+            active = {**active, name: sibling}
             waiting.append(sibling)
             if value.get(name) is None and sibling.default is not None:
                 value[name] = sibling.default
@@ -83,7 +83,7 @@ class _Walker:
     def members(self, attributes: Attributes, value: dict[str, Any], path: Path, charset: str) -> dict[str, Any]:
         filled = dict(value)
         for name, attribute in attributes.items():
-            if filled.get(name) is None and attribute.default is not None:
+            if attribute.default is not None and filled.get(name) is None:
                 filled[name] = attribute.default
         active, doubled = active_attributes(attributes, filled)
         if doubled:

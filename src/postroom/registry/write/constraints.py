@@ -110,7 +110,7 @@ def enforce(constraints: dict[str, GroupConstraint], group: Attributes, version:
 
 def match_versions(resource_type: ResourceType, versions: list[Attributes], subject: str) -> None:
     """Refuse Versions that differ in an attribute which all have to share (MOD-031)."""
-    for path in _shared_paths(resource_type.attributes, ""):
+    for path in _shared_paths(resource_type.attributes, "") if len(versions) > 1 else ():
         first = read(versions[0], path)
         if any(not same_value(read(version, path), first) for version in versions[1:]):
             raise RegistryProblem("mismatched_version_attribute", subject, name=path)
