@@ -169,8 +169,12 @@ def test_a_deleted_group_has_no_owners_and_other_grants_stay(tmp_path: Path) -> 
         Grant("key:ci", "own", "/messagegroups/fleet2"),
         Grant("key:ci", "read", FLEET),
         Grant("key:ci", "own", "/messagegroups/fleet*"),
+        Grant("key:ci", "read", f"{FLEET}/messages/moved"),
+        Grant("key:ci", "own", "/messagegroups/fleet2/messages/moved"),
     ]
+    parts = [Grant("key:ci", "own", f"{FLEET}/messages/*"), Grant("key:ci", "own", f"{FLEET}/messages/moved")]
+    many = [Grant(f"claim:{number}", "own", FLEET) for number in range(1200)]
     with open_store(f"sqlite:///{tmp_path}/registry.db") as store, store.write() as tx:
-        add_grants(tx, [*others, Grant("key:ci", "own", FLEET), Grant("user:anna", "own", FLEET)])
+        add_grants(tx, [*others, *parts, *many, Grant("key:ci", "own", FLEET), Grant("user:anna", "own", FLEET)])
         disown_group(tx, "/messagegroups/Fleet")
         assert sorted(read_grants(tx)) == sorted(others)

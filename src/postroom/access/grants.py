@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -19,7 +19,7 @@ ANONYMOUS = "anonymous"
 AUTHENTICATED = "authenticated"
 NAMED = ("key", "user", "claim")
 LONGEST_NAME = 200
-MOST_OWNERS = 10_000
+PAGE = 500
 
 Role = Literal["read", "write", "own", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -132,13 +132,21 @@ def own_new_group(tx: Transaction, xid: str, principal: str) -> None:
 
 
 def disown_group(tx: Transaction, xid: str) -> None:
-    """Let nobody own a Group that is deleted: whoever creates it anew is somebody else, perhaps."""
-    prefix = normal_prefix(xid)
-    found = [name for name, _ in tx.records(GRANT, f"{prefix}\n", MOST_OWNERS) if name.startswith(f"{prefix}\nown\n")]
-    for name in found:
+    """Let nobody own a Group that is deleted, nor a part of it: whoever creates it anew is somebody else, perhaps."""
+    owned = [name for name in _names_within(tx, normal_prefix(xid)) if name.split("\n")[1] == "own"]
+    for name in owned:
         tx.delete_record(GRANT, name)
-    if found:
+    if owned:
         mark_changed(tx)
+
+
+def _names_within(tx: Transaction, prefix: str) -> Iterator[str]:
+    """The ids of the records of grants on an entity and on what is in it."""
+    for start in (f"{prefix}\n", f"{prefix}/"):
+        after = start
+        while page := [name for name, _ in tx.records(GRANT, after, PAGE) if name.startswith(start)]:
+            yield from page
+            after = page[-1]
 
 
 def mark_changed(tx: Transaction) -> None:
