@@ -23,7 +23,8 @@ def command(file: Path, db: str, force: bool, as_json: bool) -> None:
     """Restore the backup FILE into DB, which must not have a registry.
 
     DB is sqlite:///path.db or postgresql://host/database, whatever the backup was made of. It gets all or nothing: a
-    file that is not as it was when it was made is refused. Stop the services that use DB before.
+    file that is not as it was when it was made is refused. Stop the services that use DB before. Keys and grants are
+    those of the backup, too: revoke again what was revoked since.
     """
     from postroom.catalog.move import restore
     from postroom.catalog.service_client import masked

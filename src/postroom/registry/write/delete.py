@@ -78,11 +78,11 @@ def _epoch_holder(path: EntityPath, body: Body, xid: str) -> Body:
 
 
 def _delete(work: UnitOfWork, entity: Entity) -> None:
-    if entity.attributes.get("readonly") is True and entity.xid.count("/") == 4:
-        raise RegistryProblem("readonly", entity.xid)  # META-005
-    parent = entity.collection.rpartition("/")[0] or "/"
-    work.remove(entity.xid)
-    work.touch(parent)
+    """Delete an entity; one read-only Resource in a Group keeps all of it, as a problem undoes the whole request."""
+    for deleted in (entity, *work.remove(entity.xid)):
+        if deleted.attributes.get("readonly") is True and deleted.xid.count("/") == 4:
+            raise RegistryProblem("readonly", deleted.xid)  # META-005
+    work.touch(entity.collection.rpartition("/")[0] or "/")
 
 
 def _delete_versions(work: UnitOfWork, path: EntityPath, version_ids: list[str], default: str | None) -> None:

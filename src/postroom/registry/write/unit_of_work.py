@@ -94,15 +94,17 @@ class UnitOfWork:
         self.tx.put(entity)
         index_version_uri(self.tx, entity)
 
-    def remove(self, xid: str) -> None:
-        """Remove an entity and everything below it; refused where the principal may not write."""
+    def remove(self, xid: str) -> list[Entity]:
+        """Remove an entity and everything below it, which is given back; refused where the principal may not write."""
         self.permissions.require_write(xid)
-        for entity in self.tx.below(xid):
+        below = self.tx.below(xid)
+        for entity in below:
             self._before.setdefault(entity.xid, entity)
             self._delete(entity.xid)
         self._remember(xid)
         self._delete(xid)
         detach_all(self.tx, xid)
+        return below
 
     def touch(self, xid: str) -> None:
         """Raise an entity's epoch because a member came or went; once per request is enough. It takes no grant."""
