@@ -6,6 +6,9 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
+import msgspec
+
+from postroom.registry.entities import Entity
 from postroom.registry.permissions import Permissions
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
@@ -19,6 +22,17 @@ class Claim(Protocol):
 
     def close(self) -> None:
         """Let others have it."""
+
+
+class StoredResource(msgspec.Struct, frozen=True):
+    """A Resource as one statement read it."""
+
+    meta: Entity
+    default: Entity
+    """The default Version, without its document."""
+    versions: int
+    sequence: int
+    """That of the newest row of the change log."""
 
 
 class Store(Protocol):
@@ -43,6 +57,14 @@ class Store(Protocol):
 
         With `checks`, documents are checked later: see `checked_write`.
         """
+
+    def resource_at_once(self, xid: str) -> StoredResource | None:
+        """A Resource that holds data of its own, read without waiting for anybody; None where it has to be looked for
+        in a transaction.
+        """
+
+    def watch(self) -> AbstractContextManager[Transaction]:
+        """A short transaction that changes nothing, on a connection that nobody else holds for long."""
 
     def version(self) -> int:
         """A number that changes whenever committed data changes."""

@@ -24,7 +24,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, disk_full
-from postroom.store.interface import Store
+from postroom.store.interface import Store, StoredResource
 from postroom.store.pending_rows import Row
 from postroom.store.postgres_migrations import LATEST, MIGRATIONS
 from postroom.store.postgres_sessions import Connection, PostgresClaim, Session, VersionWatch, busy, reason, unanswered
@@ -41,6 +41,7 @@ RECONNECT_SECONDS = 1.0
 MOST_CONNECTIONS = 32
 ROWS_AT_ONCE = 50
 """How many rows a cursor of the server sends together: few, for some hold large documents."""
+READ, WRITE = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", b"BEGIN"
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
 WRITING, MIGRATING = "postroom writing", "postroom migrating"
@@ -155,7 +156,7 @@ class PostgresStore:
     @contextmanager
     def read(self) -> Iterator[PostgresTransaction]:
         """A snapshot: the first statement fixes the state that all later ones see."""
-        with self._begun("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
+        with self._begun(READ) as connection:
             try:
                 yield PostgresTransaction(connection, self._rules)
             finally:
@@ -167,7 +168,7 @@ class PostgresStore:
         """One writer at a time, in this process by a lock and among all by an advisory lock until the commit: the order
         of sequences is that of commits, and no reader of the log ever misses a row that comes late.
         """
-        with self._turn_to_write(), self._begun("BEGIN") as connection:
+        with self._turn_to_write(), self._begun(WRITE) as connection:
             try:
                 self._lock(connection)
                 transaction = self._writing(connection, checks)
@@ -191,6 +192,20 @@ class PostgresStore:
             raise busy(
                 f"The database was lost while it committed: {reason(error)}. Look whether the change was kept."
             ) from None
+
+    def resource_at_once(self, _xid: str) -> StoredResource | None:
+        """Nothing: a database elsewhere takes its time, which others must not wait for."""
+        return None
+
+    @contextmanager
+    def watch(self) -> Iterator[PostgresTransaction]:
+        """A snapshot on the connection that is asked for the version: the pool may have none to give."""
+        with self._watch.connection() as connection:
+            connection.execute(READ)
+            try:
+                yield PostgresTransaction(connection, self._rules)
+            finally:
+                connection.execute("ROLLBACK")
 
     def version(self) -> int:
         """The number of writes so far, by whatever process; who asks never waits long."""
@@ -238,7 +253,7 @@ class PostgresStore:
         self.close()
 
     @contextmanager
-    def _begun(self, begin: str) -> Iterator[Connection]:
+    def _begun(self, begin: bytes) -> Iterator[Connection]:
         """A connection with a transaction; a kept one that was lost meanwhile is replaced."""
         if self._watch.lost:
             raise unanswered(self._watch.lost)
@@ -246,7 +261,7 @@ class PostgresStore:
             for attempt in (1, 2):
                 try:
                     connection = stack.enter_context(self._pool.connection())
-                    connection.execute(begin.encode())
+                    connection.execute(begin)
                     break
                 except PoolTimeout as error:
                     raise self._without_connection(error) from None

@@ -9,6 +9,8 @@ import contextlib
 import selectors
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -36,13 +38,13 @@ class Session:
     """A connection that is asked for one number at a time."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self.connection = connection
         self._selector = selectors.DefaultSelector()
         self._selector.register(connection.fileno(), selectors.EVENT_READ)
 
     def ask(self, statement: bytes, seconds: float = ANSWER_SECONDS) -> int:
         """The number that a statement selects; OperationalError when it does not come in time."""
-        wire, until = self._connection.pgconn, time.monotonic() + seconds
+        wire, until = self.connection.pgconn, time.monotonic() + seconds
         wire.send_query(statement)
         wire.flush()
         found: bytes | None = None
@@ -62,7 +64,7 @@ class Session:
         """Close the connection."""
         self._selector.close()
         with contextlib.suppress(psycopg.Error):
-            self._connection.close()
+            self.connection.close()
 
 
 class VersionWatch:
@@ -85,6 +87,17 @@ class VersionWatch:
                 except psycopg.OperationalError as error:
                     self._lose(error)
             raise unanswered(self.lost)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """The connection itself, for a transaction that is over soon: whoever asks for the version waits for it."""
+        with self._lock:
+            try:
+                self._session = self._session or self._connected()
+                yield self._session.connection
+            except psycopg.OperationalError as error:
+                self._lose(error)
+                raise unanswered(self.lost) from None
 
     def close(self) -> None:
         """Close the connection, and try no more."""

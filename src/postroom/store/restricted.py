@@ -22,7 +22,7 @@ from postroom.registry.permissions import ROOT, IdRange, Permissions
 from postroom.registry.rules import Rules
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
-from postroom.store.interface import Claim, Store
+from postroom.store.interface import Claim, Store, StoredResource
 
 STAMPS = frozenset({"epoch", "createdat", "modifiedat"})
 XREF = "meta.xref"
@@ -64,6 +64,9 @@ class UnrestrictedStore(Store, Protocol):
     def write(self, checks: DeferredChecks | None = None) -> AbstractContextManager[StoredTransaction]:
         """A transaction that is committed when the block ends well."""
 
+    def watch(self) -> AbstractContextManager[StoredTransaction]:
+        """A short transaction that changes nothing."""
+
 
 class RestrictedStore:
     """A store whose transactions are restricted to what a principal may do."""
@@ -92,6 +95,17 @@ class RestrictedStore:
         """A transaction that is committed when the block ends well."""
         with self._store.write(checks) as tx:
             yield RestrictedTransaction(tx, self.permissions)
+
+    @contextmanager
+    def watch(self) -> Iterator[Transaction]:
+        """A short transaction that changes nothing."""
+        with self._store.watch() as tx:
+            yield RestrictedTransaction(tx, self.permissions)
+
+    def resource_at_once(self, xid: str) -> StoredResource | None:
+        """A Resource that is shown; looked for before it is known to be."""
+        found = self._store.resource_at_once(xid)
+        return found if self.permissions.read.shows(xid) else None
 
     def version(self) -> int:
         """A number that changes whenever committed data changes, seen or not."""

@@ -24,16 +24,24 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
-from postroom.store.interface import Store
+from postroom.store.interface import Store, StoredResource
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.pending_rows import Row
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sql_transaction import Rows, SqlTransaction
+from postroom.store.sql_transaction import Rows, SqlTransaction, entity_of
 from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
 PROGRESS = logging.getLogger("postroom.progress")
+_WITHOUT_DOCUMENT = "{0}.xid, {0}.epoch, {0}.createdat, {0}.modifiedat, {0}.attributes, NULL, NULL, 0, {0}.counter"
+RESOURCE_AT_ONCE = f"""
+    SELECT (SELECT count(*) FROM entity WHERE collection = ?), (SELECT max(sequence) FROM change),
+        {_WITHOUT_DOCUMENT.format("meta")}, {_WITHOUT_DOCUMENT.format("version")}
+    FROM entity AS meta JOIN entity AS version ON version.xid =
+        meta.xid || '/versions/' || json_extract(CAST(meta.attributes AS TEXT), '$.defaultversionid')
+    WHERE meta.xid = ? AND meta.xref IS NULL
+"""  # noqa: S608
 WAIT_SECONDS = 10.0
 RETRY_SECONDS = 5
 PRIVATE = 0o600
@@ -215,6 +223,27 @@ class SqliteStore:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
             raise _busy(f"Another process has been writing for {self._wait:g} seconds.") from None
+
+    def resource_at_once(self, xid: str) -> StoredResource | None:
+        """One statement on the watcher's connection: it sees one state, and a reader of a WAL waits for nobody."""
+        if self._disk.is_frozen:
+            return None
+        try:
+            with self._watching:
+                row = self._watcher.execute(RESOURCE_AT_ONCE, (f"{xid}/versions", xid)).fetchone()
+        except sqlite3.Error:
+            return None
+        return StoredResource(entity_of(row[2:11]), entity_of(row[11:]), row[0], row[1] or 0) if row else None
+
+    @contextmanager
+    def watch(self) -> Iterator[SqliteTransaction]:
+        """A snapshot on the watcher's connection."""
+        with self._watching:
+            self._watcher.execute("BEGIN")
+            try:
+                yield SqliteTransaction(self._watcher, self._rules)
+            finally:
+                self._watcher.rollback()
 
     def version(self) -> int:
         """SQLite's own count of commits by other connections, of this process and of others, as the watcher sees it."""

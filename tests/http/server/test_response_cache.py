@@ -9,39 +9,60 @@ from postroom.http.server.app import create_app
 from postroom.http.server.representation import Representation
 from postroom.http.server.response_cache import ResponseCache
 from postroom.settings import Settings
+from postroom.store.change_follower import Changed
 from postroom.store.interface import Store
 from tests.http.requests import AsgiClient
 
 OVENS = "/messagegroups/ovens"
+KILNS = "/messagegroups/kilns"
 
 
 def answer(size: int) -> Representation:
     return Representation(status=200, headers=[], body=b"x" * size)
 
 
-def test_an_answer_lives_as_long_as_its_state() -> None:
+def changed(*parts: str) -> Changed:
+    return Changed(parts=frozenset(parts))
+
+
+def test_an_answer_lives_until_what_it_shows_changes() -> None:
     cache = ResponseCache(1_000_000)
-    cache.put("a", 1, answer(10))
-    assert cache.get("a", 1) == answer(10)
-    assert cache.get("a", 2) is None
-    assert cache.get("b", 1) is None
-    cache.put("b", 2, answer(20))
-    assert len(cache) == 1
-    cache.put("a", 1, answer(30))  # rendered before the change, finished after it
-    assert (cache.get("a", 1), cache.get("a", 2)) == (None, None)
+    cache.put("a", cache.revision, answer(10), "/messagegroups/a/*")
+    cache.put("b", cache.revision, answer(20), "/messagegroups/b/*")
+    cache.put("changes", cache.revision, answer(30))
+    cache.drop(changed("/messagegroups/b/*", "/*"))
+    assert (cache.get("a"), cache.get("b"), cache.get("changes")) == (answer(10), None, None)
+    cache.drop(changed())
+    assert cache.get("a") == answer(10)
+    cache.drop(Changed(everything=True))
+    assert len(cache) == 0
+
+
+def test_an_answer_that_was_begun_before_a_change_and_is_done_after_it_is_kept_if_it_does_not_show_it() -> None:
+    cache = ResponseCache(1_000_000)
+    began = cache.revision
+    cache.drop(changed("/messagegroups/b/*"))
+    cache.put("a", began, answer(10), "/messagegroups/a/*")
+    cache.put("b", began, answer(10), "/messagegroups/b/*")
+    cache.put("changes", began, answer(10))
+    assert (cache.get("a"), cache.get("b"), cache.get("changes")) == (answer(10), None, None)
+    began = cache.revision
+    cache.drop(Changed(everything=True))
+    cache.put("a", began, answer(10), "/messagegroups/a/*")
+    assert cache.get("a") is None
 
 
 def test_memory_is_bounded_and_what_was_used_last_stays() -> None:
     cache = ResponseCache(100_000)
-    cache.put("first", 1, answer(5_000))
+    cache.put("first", 0, answer(5_000))
     for number in range(100):
-        cache.put(number, 1, answer(5_000))
-        assert cache.get("first", 1) is not None
+        cache.put(number, 0, answer(5_000))
+        assert cache.get("first") is not None
     assert len(cache) < 20
-    cache.put("large", 1, answer(50_000))
-    assert cache.get("large", 1) is None
+    cache.put("large", 0, answer(50_000))
+    assert cache.get("large") is None
     for _ in range(100):
-        cache.put("same", 1, answer(5_000))
+        cache.put("same", 0, answer(5_000))
     assert len(cache) > 10
 
 
@@ -70,9 +91,10 @@ def asgi(counting: Counting) -> AsgiClient:
     return AsgiClient(create_app(counting, Settings()))  # type: ignore[arg-type]  # it passes everything on
 
 
-@pytest.mark.parametrize("path", ["/", OVENS, f"{OVENS}?inline=messages", "/messagegroups", "/model", "/export"])
-def test_an_answer_is_rendered_once_per_state(asgi: AsgiClient, counting: Counting, path: str) -> None:
+@pytest.mark.parametrize("path", [OVENS, f"{OVENS}?inline=messages", "/messagegroups", "/?inline=*", "/export"])
+def test_an_answer_is_rendered_once_per_state_of_what_it_shows(asgi: AsgiClient, counting: Counting, path: str) -> None:
     asgi.ask("PUT", OVENS, {})
+    asgi.ask("PUT", KILNS, {})
     first = asgi.ask("GET", path)
     reads = counting.reads
     again = asgi.ask("GET", path)
@@ -81,6 +103,29 @@ def test_an_answer_is_rendered_once_per_state(asgi: AsgiClient, counting: Counti
     before = counting.reads
     asgi.ask("GET", path)
     assert counting.reads > before
+
+
+@pytest.mark.parametrize("path", [OVENS, f"{OVENS}?inline", f"{OVENS}/messages", f"{OVENS}/messages/hot", "/"])
+def test_a_write_leaves_answers_that_do_not_show_it(asgi: AsgiClient, counting: Counting, path: str) -> None:
+    for group in (OVENS, KILNS):
+        asgi.ask("PUT", group, {"messages": {"hot": {}}})
+    first = asgi.ask("GET", path)
+    asgi.ask("PATCH", f"{KILNS}/messages/hot", {"name": "Hot"})
+    asgi.ask("PATCH", KILNS, {"name": "Kilns"})
+    reads = counting.reads
+    assert (asgi.ask("GET", path), counting.reads) == (first, reads)
+
+
+def test_a_condition_is_answered_by_the_tag_of_the_kept_answer(asgi: AsgiClient, counting: Counting) -> None:
+    asgi.ask("PUT", OVENS, {})
+    first = asgi.ask("GET", OVENS)
+    reads = counting.reads
+    for condition in (first.headers["etag"], f'W/{first.headers["etag"]}, "x"', "*"):
+        again = asgi.ask("GET", OVENS, headers={"if-none-match": condition})
+        assert (again.status, again.body, again.headers["etag"]) == (304, b"", first.headers["etag"])
+        assert not {"content-type", "content-length"} & again.headers.keys()
+    assert asgi.ask("GET", OVENS, headers={"if-none-match": '"x"'}) == first
+    assert counting.reads == reads
 
 
 def test_answers_differ_by_base_query_and_coding(asgi: AsgiClient) -> None:

@@ -12,7 +12,7 @@ from postroom.registry.permissions import Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
-from postroom.store.interface import Claim, Store
+from postroom.store.interface import Claim, Store, StoredResource
 
 
 class TransactionObserver(Protocol):
@@ -68,6 +68,14 @@ class MeasuredStore:
             end = time.perf_counter()
             for observer in self._observers:
                 observer.observe_transaction(operation, outcome, (begun or end) - begin, end - begin)
+
+    def resource_at_once(self, xid: str) -> StoredResource | None:
+        """A Resource that is read without waiting, and without a transaction that would be timed."""
+        return self._store.resource_at_once(xid)
+
+    def watch(self) -> AbstractContextManager[Transaction]:
+        """A short transaction, which is not timed: it is not what a request asks for."""
+        return self._store.watch()
 
     def version(self) -> int:
         """A number that changes whenever committed data changes."""

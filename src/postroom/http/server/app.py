@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -32,6 +33,7 @@ from postroom.http.server.thread_pools import ClientGone, Pools, RequestRunner, 
 from postroom.http.services.match_and_make import NDJSON, MakeOrder
 from postroom.http.xregistry.configuration import answer_probe
 from postroom.http.xregistry.dispatch import answer, answer_with, finish, next_piece, refuse
+from postroom.http.xregistry.plain_read import PlainReader
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Access, Capabilities
 from postroom.registry.permissions import UNRESTRICTED, Permissions
@@ -40,6 +42,7 @@ from postroom.registry.query.page import Cursor
 from postroom.replication.replicas.link_runner import LinkRunner
 from postroom.replication.subscriptions.dispatcher import EventDispatcher
 from postroom.settings import Settings
+from postroom.store.change_follower import ChangeFollower
 from postroom.store.interface import Store
 
 NOT_MODIFIED_HEADERS = (b"content-type", b"content-encoding", b"content-length")
@@ -48,6 +51,9 @@ STREAM_TYPE = b"text/event-stream"
 PIECE = 256 * 1024
 """How much of a body is handed to the connection at once; the rest waits until the client has read."""
 UNKNOWN_BASE = "http://localhost"
+
+Key = tuple[str, str, bytes, bool, int]
+"""What answers differ by: base URL, path, query, whether they may be compressed, and what is visible."""
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
 for _type in (Access, Capabilities, Cursor, MakeOrder, Model):
@@ -113,6 +119,10 @@ class Edge:
             self._common = PRIVATE
         self._origins = frozenset(settings.cors_origins)
         self._cache = ResponseCache(settings.cache_mb * MEGABYTE)
+        self._follower = ChangeFollower(store)
+        self._plain = PlainReader(store, settings, self._follower)
+        self._noticed_in: asyncio.AbstractEventLoop | None = None
+        """The loop in whose present turn changes were looked for."""
         self._streams = Streams(store, settings.max_streams)
         self._pools = Pools(settings)
 
@@ -138,23 +148,15 @@ class Edge:
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: find out who asks, then give what is kept for them, or make an answer."""
-        headers = _first_headers(scope)
-        admission: Admission | RegistryProblem = OPEN
-        try:
-            version = self._store.version()
-            if self._doors is not None:
-                admission = await self.admit(self._doors, scope, headers, version)
-        except RegistryProblem as problem:
-            await self._answer_without_store(problem, scope, receive, send)
+        headers, lost = _first_headers(scope), self.notice_changes()
+        if lost is not None:
+            await self._answer_without_store(lost, scope, receive, send)
             return
+        admission = OPEN if self._doors is None else await self.admit(self._doors, scope, headers)
         if REQUEST_ID in scope:
             scope[PRINCIPAL] = self._principal(scope, headers, admission)
-        if await self.answer_kept(scope, headers, version, admission, send):
-            self._process.metrics.hits += 1
-            return
-        if scope["method"] == "GET":
-            self._process.metrics.misses += 1
-        await self(scope, receive, send, admission)
+        if not await self.answer_at_once(scope, headers, admission, send):
+            await self(scope, receive, send, admission)
 
     async def _answer_without_store(self, problem: RegistryProblem, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer probes at once, for the process itself is well; everybody else is told that the store is away."""
@@ -166,10 +168,9 @@ class Edge:
         made = represent(completed(given, request, self._settings), request.method, gzips=False)
         await self._send(made, request, send)
 
-    async def admit(
-        self, doors: Doors, scope: Scope, headers: dict[bytes, bytes], version: int
-    ) -> Admission | RegistryProblem:
+    async def admit(self, doors: Doors, scope: Scope, headers: dict[bytes, bytes]) -> Admission | RegistryProblem:
         """Whoever sent a request, or why they are not let in; what takes a while to find out is done in a thread."""
+        version = self._follower.version
         try:
             try:
                 return doors.admit(scope, headers, version, waits=False)
@@ -178,16 +179,35 @@ class Edge:
         except RegistryProblem as problem:
             return problem
 
-    async def answer_kept(
-        self,
-        scope: Scope,
-        headers: dict[bytes, bytes],
-        version: int,
-        admission: Admission | RegistryProblem,
-        send: Send,
+    def notice_changes(self) -> RegistryProblem | None:
+        """Forget answers that are no longer true, or say why that cannot be known at present.
+
+        Once in a turn of the event loop is enough: all requests whose turn it is were received before. Those that are
+        received later have their turn after what is put into the queue here.
+        """
+        loop = asyncio.get_running_loop()
+        if self._noticed_in is loop:
+            return None
+        try:
+            changed = self._follower.look()
+        except RegistryProblem as problem:
+            return problem
+        if changed is not None:
+            self._cache.drop(changed)
+            if changed.everything:
+                self._plain.forget()
+        self._noticed_in = loop
+        loop.call_soon(self._end_turn)
+        return None
+
+    def _end_turn(self) -> None:
+        self._noticed_in = None
+
+    async def answer_at_once(
+        self, scope: Scope, headers: dict[bytes, bytes], admission: Admission | RegistryProblem, send: Send
     ) -> bool:
-        """Answer a GET whose answer is kept from the present state; False when there is none."""
-        if scope["method"] != "GET" or not self._cache or isinstance(admission, RegistryProblem):
+        """Answer a GET whose answer is kept and still true, or takes less than finding a thread; False for others."""
+        if scope["method"] != "GET" or isinstance(admission, RegistryProblem):
             return False
         if STREAM_TYPE in headers.get(b"accept", b""):
             return False
@@ -195,15 +215,36 @@ class Edge:
             base = self._base_urls.base(scope, headers)
         except RegistryProblem:
             return False
-        kept = self._cache.get(_key(base, scope, headers, admission), version)
-        if kept is None:
-            return False
-        if b"if-none-match" in headers or b"origin" in headers:
-            await self._send(kept, self._request(scope, admission), send)
+        key = _key(base, scope, headers, admission)
+        made = self._cache.get(key)
+        if made is not None:
+            self._process.metrics.hits += 1
         else:
-            headers_sent = [*kept.headers, *self._privacy(kept.headers), _content_length(kept.body)]
-            await _send_whole(kept.status, headers_sent, kept.body, send)
+            self._process.metrics.misses += 1
+            made = self._read_plainly(key, admission)
+            if made is None:
+                return False
+        if b"origin" in headers:
+            await self._send(made, self._request(scope, admission), send)
+            return True
+        condition = headers.get(b"if-none-match")
+        if condition is not None and matches(condition.decode("latin-1"), made.etag):
+            await _send_whole(304, [*_unchanged(made.headers), *self._privacy(made.headers)], b"", send)
+        else:
+            headers_sent = [*made.headers, *self._privacy(made.headers), _content_length(made.body)]
+            await _send_whole(made.status, headers_sent, made.body, send)
         return True
+
+    def _read_plainly(self, key: Key, admission: Admission) -> Representation | None:
+        base, path, query, gzips, _ = key
+        if query:
+            return None
+        given = self._plain.answer(Request(method="GET", path=path, base=base, permissions=admission.permissions))
+        if given is None:
+            return None
+        made = represent(given, "GET", gzips)
+        self._cache.put(key, self._cache.revision, made, given.part)
+        return made
 
     async def __call__(
         self, scope: Scope, receive: Receive, send: Send, admission: Admission | RegistryProblem = OPEN
@@ -231,7 +272,7 @@ class Edge:
     async def _respond(
         self, request: Request, scope: Scope, receive: Receive, send: Send, admission: Admission
     ) -> None:
-        state = self._state()
+        revision = self._cache.revision
         async with listening(receive) as client:
             runner = RequestRunner(request, self._pools, self._settings, client)
             made, given = await self._make(runner, request, is_old=scope.get("http_version") == "1.0")
@@ -245,15 +286,10 @@ class Edge:
             self._doors.note_forbidden(request)
         if request.method not in READING:
             self._streams.nudge()
-        if request.method == "GET" and given.status in (200, 303) and given.cacheable and state is not None:
-            self._cache.put(_key(request.base, scope, _first_headers(scope), admission), state, made)
+        if request.method == "GET" and given.status in (200, 303) and given.cacheable:
+            key = _key(request.base, scope, _first_headers(scope), admission)
+            self._cache.put(key, revision, made, given.part)
         await self._send(made, request, send)
-
-    def _state(self) -> int | None:
-        """The version of the store before an answer is made; None while the store is not there."""
-        with suppress(RegistryProblem):
-            return self._store.version()
-        return None
 
     def _accepted(self, scope: Scope, admission: Admission | RegistryProblem) -> tuple[Request, RegistryProblem | None]:
         try:
@@ -355,8 +391,7 @@ class Edge:
         condition = request.header("if-none-match") if made.etag else None
         headers, status, body = list(made.headers), made.status, made.body
         if condition is not None and matches(condition, made.etag):
-            headers = [(name, value) for name, value in headers if name not in NOT_MODIFIED_HEADERS]
-            status, body = 304, b""
+            headers, status, body = _unchanged(headers), 304, b""
         headers += self._always(request, headers)
         if status not in (204, 304):
             headers.append(_content_length(body))
@@ -386,12 +421,15 @@ def _first_headers(scope: Scope) -> dict[bytes, bytes]:
     return dict(reversed(scope["headers"]))
 
 
-def _key(
-    base: str, scope: Scope, headers: dict[bytes, bytes], admission: Admission
-) -> tuple[str, str, bytes, bool, int]:
+def _key(base: str, scope: Scope, headers: dict[bytes, bytes], admission: Admission) -> Key:
     """The dialect is part of the query (`specversion`)."""
     gzips = takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
     return base, _path(scope), scope.get("query_string", b""), gzips, admission.visibility
+
+
+def _unchanged(headers: RawHeaders) -> RawHeaders:
+    """The headers of an answer whose body the client has."""
+    return [one for one in headers if one[0] not in NOT_MODIFIED_HEADERS]
 
 
 def _content_length(body: bytes) -> tuple[bytes, bytes]:

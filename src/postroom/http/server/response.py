@@ -36,6 +36,8 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes = b""
     cacheable: bool = True
     """Whether the answer to a GET depends on nothing but the store's state."""
+    part: str = ""
+    """The part of the registry that the answer depends on (`change_follower.part_of`); any, where it is empty."""
     root_link: bool = True
     """Whether it links to the root of the registry, as all answers of 1.0 do."""
     more_links: tuple[str, ...] = ()

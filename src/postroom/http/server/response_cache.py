@@ -1,47 +1,77 @@
-"""Answers that were rendered for the present state of the store, kept until the state changes."""
+"""Answers that were rendered before, kept as long as what they show does not change."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Hashable
 
 from postroom.http.server.representation import Representation
+from postroom.store.change_follower import Changed
 
 LARGEST_SHARE = 8
+MOST_DROPPED = 50_000
+"""How many changed parts are remembered, for answers that were begun before the change and are done after it."""
+ANY = ""
+"""The part of answers that may show anything; every commit drops them."""
 
 
 class ResponseCache:
-    """Bounded by memory; the least recently used answers go first. All of it goes when the state changes."""
+    """Bounded by memory; the least recently used answers go first. A change drops the answers that show it."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._state: int | None = None
-        self._kept: OrderedDict[Hashable, Representation] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Representation, str]] = OrderedDict()
+        self._by_part: defaultdict[str, set[Hashable]] = defaultdict(set)
         self._size = 0
+        self._dropped: dict[str, int] = {}
+        self._oldest = 0
+        self.revision = 0
+        """Goes up with every change. An answer is kept if what it shows has not changed since it was begun."""
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: Hashable, state: int) -> Representation | None:
-        """The answer for a key if it was rendered in this state."""
-        if state != self._state:
-            return None
+    def get(self, key: Hashable) -> Representation | None:
+        """The answer for a key."""
         found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
+        if found is None:
+            return None
+        self._kept.move_to_end(key)
+        return found[0]
 
-    def put(self, key: Hashable, state: int, answer: Representation) -> None:
-        """Keep an answer; `state` was read before the answer was rendered, so an older one is never kept as newer."""
-        is_late = self._state is not None and state < self._state
+    def put(self, key: Hashable, revision: int, answer: Representation, part: str = ANY) -> None:
+        """Keep an answer that shows a part of the registry; `revision` is that of before it was rendered."""
+        is_late = revision < self._oldest or self._dropped.get(part, 0) > revision
         if is_late or answer.size * LARGEST_SHARE > self._limit:
             return
-        if state != self._state:
-            self._kept.clear()
-            self._state, self._size = state, 0
-        replaced = self._kept.pop(key, None)
-        self._kept[key] = answer
-        self._size += answer.size - (replaced.size if replaced else 0)
+        self._remove(key)
+        self._kept[key] = answer, part
+        self._by_part[part].add(key)
+        self._size += answer.size
         while self._size > self._limit:
-            _, dropped = self._kept.popitem(last=False)
-            self._size -= dropped.size
+            self._remove(next(iter(self._kept)))
+
+    def drop(self, changed: Changed) -> None:
+        """Forget what shows something that has changed."""
+        self.revision += 1
+        if changed.everything or len(self._dropped) > MOST_DROPPED:
+            self._kept.clear()
+            self._by_part.clear()
+            self._dropped.clear()
+            self._size, self._oldest = 0, self.revision
+            return
+        for part in (ANY, *changed.parts):
+            self._dropped[part] = self.revision
+            for key in tuple(self._by_part.get(part, ())):
+                self._remove(key)
+
+    def _remove(self, key: Hashable) -> None:
+        found = self._kept.pop(key, None)
+        if found is None:
+            return
+        answer, part = found
+        self._size -= answer.size
+        keys = self._by_part[part]
+        keys.discard(key)
+        if not keys:
+            del self._by_part[part]

@@ -30,6 +30,7 @@ from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.short_urls import PREFIX as SHORT
 from postroom.registry.transaction_interface import Transaction
 from postroom.settings import Settings
+from postroom.store.change_follower import part_of
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
@@ -186,7 +187,9 @@ def _registry(
     else:
         parse_flags(native.query, capabilities, native.path)
         made = configuration.answer_configuration(tx, name or "", native, capabilities, settings, fetch)
-    return made if release is None else translate_response(release, made, request, tx)
+    if release is not None:
+        return translate_response(release, made, request, tx)
+    return made if path is None else msgspec.structs.replace(made, part=part_of(path.xid, bool(request.query)))
 
 
 def _check_method(
