@@ -46,6 +46,7 @@ long: search ## Run what takes too long for every day: new random inputs, crashe
 	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
 	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
 	@$(BIN)/python -m tests.endurance.fuzz_run --requests 100000
+	@KILLS=50 $(BIN)/python -m pytest -s tests/endurance/test_write_storm.py
 
 check: setup ## Format, lint, types, order of imports, dead code
 	@$(BIN)/ruff format --check .

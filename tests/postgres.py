@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -55,9 +56,14 @@ class Postgres:
         raise RuntimeError(f"PostgreSQL did not start:\n{(self.folder / 'log').read_text()[-4000:]}")
 
     def kill(self) -> None:
-        """End it as a power cut would."""
-        if self._process is not None:
+        """End it as a power cut would, with all processes that it has started."""
+        if self._process is not None and self._process.poll() is None:
+            listed = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
+            others = [int(pid) for pid in listed.read_text().split()] if listed.exists() else []
             self._process.kill()
+            for pid in others:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self._process.wait(30)
 
     @property

@@ -16,11 +16,11 @@ from tests.replication.subscriptions.receivers import Receiver
 
 @pytest.fixture
 def own_server() -> Iterator[Postgres]:
-    """A server that a test may kill."""
+    """A server that a test may kill; it does not answer before what it says is on disk."""
     with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
         server = Postgres(Path(folder), programs(), free_port())
         server.create()
-        server.start()
+        server.start("-c", "fsync=on")
         yield server
         server.kill()
 

@@ -21,7 +21,12 @@ def check_file(database: Path) -> int:
         with sqlite3.connect(database) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.close()
-    with open_store(f"sqlite:///{database}") as store, store.read() as tx:
+    return check_registry(f"sqlite:///{database}")
+
+
+def check_registry(url: str) -> int:
+    """The log of a registry tells exactly how its entities came to be; the number of changes."""
+    with open_store(url) as store, store.read() as tx:
         changes = tx.changes(0, 10**9)
         everyone = [tx.entity("/"), *tx.below("/")]
         kept = Counter({xid: len(tx.history(xid)) for xid in {change.xid for change in changes}})
