@@ -47,6 +47,7 @@ long: search ## Run what takes too long for every day: new random inputs, crashe
 	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
 	@$(BIN)/python -m tests.endurance.fuzz_run --requests 100000
 	@KILLS=50 $(BIN)/python -m pytest -s tests/endurance/test_write_storm.py
+	@ROUNDS=400 $(BIN)/python -m pytest -s tests/endurance/test_concurrency.py
 
 check: setup ## Format, lint, types, order of imports, dead code
 	@$(BIN)/ruff format --check .
