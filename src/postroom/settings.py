@@ -136,6 +136,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(gt=0, description="How long a client may read nothing of its answer until it is dropped, in seconds."),
     ] = 60.0
+    drain_s: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3600,
+            description="How long the service goes on after SIGTERM, not ready, so that balancers go elsewhere, in "
+            "seconds.",
+        ),
+    ] = 0
+    stop_timeout_s: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=3600,
+            description="How long requests may take to be answered once the service stops, in seconds.",
+        ),
+    ] = 15
     key: Annotated[
         str,
         Meta(

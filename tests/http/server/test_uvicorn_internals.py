@@ -23,7 +23,7 @@ OVERRIDDEN = (
     *("on_response_complete", "shutdown", "_unset_keepalive_if_required"),
 )
 READ_OF_CONNECTION = ("cycle", "flow", "headers", "loop", "parser", "pipeline", "scope", "server", "server_state")
-READ_OF_CYCLE = ("disconnected", "keep_alive", "message_event", "response_complete", "scope")
+READ_OF_CYCLE = ("disconnected", "keep_alive", "message_event", "response_complete", "response_started", "scope")
 READ_OF_FLOW = ("resume_reading", "write_paused")
 
 

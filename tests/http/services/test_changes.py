@@ -314,6 +314,7 @@ def test_a_service_forgets_as_it_is_told_and_a_stream_ends_when_it_stops(tmp_pat
             listener = Listener(response)
             assert listener.frame() == {"retry": "2000"}
             process.send_signal(signal.SIGTERM)
+            assert list(listener.frame()) == ["id"]  # where the client goes on
             with pytest.raises(EOFError):  # ended in good order, not broken off
                 listener.frame()
         assert process.wait(60) == 0

@@ -40,6 +40,10 @@ class ServerProcess:
         if self._shared is not None:
             self._shared.stop()
 
+    def begin_stop(self) -> None:
+        """Be not ready from now on."""
+        self.is_stopping = True
+
     def trouble(self) -> str:
         """Why it should get no requests; empty when it should."""
         if self.is_stopping:

@@ -75,7 +75,7 @@ class Tracing:
         if not self._trace.get_current_span().is_recording():
             return
         end = time.time_ns()
-        attributes = {"postroom.outcome": outcome, "postroom.begin_ms": begin_s * 1000}
+        attributes: dict[str, Any] = {"postroom.outcome": outcome, "postroom.begin_ms": begin_s * 1000}
         span = self._tracer.start_span(f"store {operation}", start_time=end - int(seconds * 1e9), attributes=attributes)
         span.end(end_time=end)
 

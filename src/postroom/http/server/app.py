@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
@@ -19,7 +19,7 @@ from postroom.http.operations.request_observer import RequestObserver
 from postroom.http.operations.server_process import ServerProcess
 from postroom.http.operations.tracing import open_tracing
 from postroom.http.server.allowed_hosts import AllowedHosts
-from postroom.http.server.asgi import ASGIApp, Receive, Scope, Send, run_lifespan
+from postroom.http.server.asgi import ASGIApp, Message, Receive, Scope, Send, run_lifespan
 from postroom.http.server.base_url import BaseUrlReader
 from postroom.http.server.cors import READING, refuse_foreign_writes, sharing_headers
 from postroom.http.server.event_streams import GuardedStream, Streams
@@ -94,6 +94,8 @@ def create_app(store: Store, settings: Settings, process: ServerProcess | None =
             await run_lifespan(running(), receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close"})
+        elif process.is_stopping:
+            await serve(scope, receive, _closing(send))
         else:
             await serve(scope, receive, send)
 
@@ -430,6 +432,17 @@ def _key(base: str, scope: Scope, headers: dict[bytes, bytes], admission: Admiss
 def _unchanged(headers: RawHeaders) -> RawHeaders:
     """The headers of an answer whose body the client has."""
     return [one for one in headers if one[0] not in NOT_MODIFIED_HEADERS]
+
+
+def _closing(send: Send) -> Send:
+    """Say with the answer that the connection will be closed: its client goes elsewhere with the next request."""
+
+    def sending(message: Message) -> Awaitable[None]:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"connection", b"close")]
+        return send(message)
+
+    return sending
 
 
 def _content_length(body: bytes) -> tuple[bytes, bytes]:

@@ -9,7 +9,8 @@ uvicorn gives keep-alive timeouts, pipelining and flow control. Each override he
 - `pause_writing`, `resume_writing`, `on_response_complete`: a time limit for clients that do not read their response,
   or do not send the rest of a body that nobody reads;
 - `eof_received`: a client that only closed its side still gets its response;
-- `shutdown`, `connection_lost`: event streams end, timers go.
+- `shutdown`: event streams end, and no connection is closed under a request that is on its way;
+- `connection_lost`: timers go.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ MAX_HEAD = 128 * 1024
 HEADER_OVERHEAD = 32
 """What a header line counts beside its name and its value, as in RFC 9113 §10.5.1: an empty line is work as well."""
 LINGER_SECONDS = 2.0
+LAST_REQUEST_SECONDS = 1.0
+"""How long a connection on which nothing is asked stays open once the service stops."""
 NO_LINGER = struct.pack("ii", 1, 0)
 MAX_UNSENT = 64 * 1024
 """With more than that in memory for a client, nothing more is written until all of it is gone."""
@@ -69,6 +72,7 @@ class HttpConnection(HttpToolsProtocol):
         self._send_timer: asyncio.TimerHandle | None = None
         self._responses_sent = 0
         """How many responses were written whole, to the network or to memory."""
+        self._is_stopping = False
         self._in_request = False
         self._in_head = False
         self._requests_begun = 0
@@ -103,10 +107,16 @@ class HttpConnection(HttpToolsProtocol):
         self._cancel_send_timer()
 
     def shutdown(self) -> None:
-        """Begin to stop: an answer that would go on for ever is told to end."""
-        super().shutdown()
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._end_stream()
+        """Begin to stop. What would go on for ever is told to end; a client that was not told that its connection
+        closes, and may be sending a request right now, gets a last answer, which says so.
+        """
+        self._is_stopping = True
+        if self.cycle is None or self.cycle.response_complete:
+            self._start_timer(LAST_REQUEST_SECONDS)
+            return
+        if not self.cycle.response_started:
+            self.cycle.keep_alive = False
+        self._end_stream()
 
     def _end_stream(self) -> None:
         stop: Any = self.cycle.scope.get(STOP)
@@ -225,7 +235,9 @@ class HttpConnection(HttpToolsProtocol):
             self._send_error_response()
             return
         super().on_response_complete()
-        if self._in_request and not self._in_head and self.cycle.response_complete:
+        if self._is_stopping and self.cycle.response_complete:
+            self._start_timer(LAST_REQUEST_SECONDS)
+        elif self._in_request and not self._in_head and self.cycle.response_complete:
             self._start_timer(LINGER_SECONDS)  # for the rest of a body that nobody reads
 
     def _abort_parsing(self, problem: RegistryProblem) -> NoReturn:

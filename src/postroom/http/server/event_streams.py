@@ -43,6 +43,8 @@ class Follower:
     def __init__(self) -> None:
         self.awake = asyncio.Event()
         self.is_stopped = False
+        self.is_gone = False
+        """Whether the client has left."""
 
     def stop(self) -> None:
         """End its stream."""
@@ -82,7 +84,9 @@ class Streams:
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await self._follow(follower, stream, send)
-            await send({"type": "http.response.body", "body": b""})
+            # Where the client goes on when it comes back:
+            last = stream.beat() if follower.is_stopped and not follower.is_gone else b""
+            await send({"type": "http.response.body", "body": last})
         finally:
             listening.cancel()
             self._remove(follower)
@@ -148,4 +152,5 @@ async def _listen(receive: Receive, follower: Follower) -> None:
     with suppress(asyncio.CancelledError):
         while (await receive())["type"] != "http.disconnect":
             await asyncio.sleep(0)
+        follower.is_gone = True
         follower.stop()

@@ -24,6 +24,7 @@ T = TypeVar("T")
 MAX_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 10
 MATCHING = frozenset({"/match", "/make", "/-/match", "/-/make"})
+PROBES = frozenset({"/healthz", "/readyz", "/-/healthz", "/-/readyz"})
 WITH_MODEL = frozenset({"/", "/modelsource"})
 LARGE = frozenset({"filter", "inline", "sort"})
 """Flags that make an answer look at more than one entity."""
@@ -80,6 +81,7 @@ class Pools:
         self.matches = Pool(4, 64)
         self.fetches = Pool(16, 64)
         self.sign_ins = Pool(4, 64)
+        self.probes = Pool(2, 64)
 
     def named(self) -> dict[str, Pool]:
         """All of them by name."""
@@ -87,6 +89,8 @@ class Pools:
 
     def of(self, request: Request) -> Pool:
         """The pool that answers a request."""
+        if request.path in PROBES:
+            return self.probes
         if request.method in READING:
             is_large = request.path == "/export" or any(name in LARGE for name, _ in request.query)
             return self.large_reads if is_large else self.reads

@@ -23,6 +23,7 @@ from uvicorn.supervisors import Multiprocess
 
 from postroom.errors import MissingSystem, PostroomError
 from postroom.http.server.connections import HttpConnection
+from postroom.http.server.graceful_stop import GracefulStop, refuse_connections
 from postroom.http.server.tls import HEADERS, certificate_context
 from postroom.outbound.pinned_transport import PinnedTransport
 from postroom.outbound.policy import FetchRefused, OutboundPolicy
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("postroom.http")
 START_SECONDS = 30
 IDLE_SECONDS = 75
-STOP_SECONDS = 5
 PARENT_CHECK_SECONDS = 1.0
 ORPHAN_SECONDS = 10.0
 SWITCH_SECONDS = 0.001
@@ -68,7 +68,8 @@ def run(settings: Settings, listening: socket.socket) -> None:
 
 
 def _run(settings: Settings, listening: socket.socket, metrics_folder: str) -> None:
-    factory = functools.partial(worker_app, settings, Logs(), os.getpid(), metrics_folder)
+    own = listening if settings.workers == 1 else None
+    factory = functools.partial(worker_app, settings, Logs(), os.getpid(), metrics_folder, own)
     config = configuration(settings, factory)
     address = Address(settings.host, listening.getsockname()[1], bool(settings.tls_cert))
     # A second signal, or one that comes before the server looks for them, ends the process without ado.
@@ -79,7 +80,7 @@ def _run(settings: Settings, listening: socket.socket, metrics_folder: str) -> N
             AnnouncingServer(config, address.say).run([listening])
         else:
             threading.Thread(target=address.say_when_answering, daemon=True).start()
-            supervisor = Multiprocess(config, [listening])
+            supervisor = WorkerSupervisor(config, [listening], settings.drain_s)
             supervisor.run()
             if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
                 sys.exit(STARTUP_FAILURE)
@@ -127,12 +128,14 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_graceful_shutdown=settings.stop_timeout_s,
         timeout_worker_healthcheck=START_SECONDS,
     )
 
 
-def worker_app(settings: Settings, logs: Logs, parent: int, metrics_folder: str = "") -> ASGIApp:
+def worker_app(
+    settings: Settings, logs: Logs, parent: int, metrics_folder: str = "", listening: socket.socket | None = None
+) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     import postroom.catalog.entity_lint  # noqa: F401  # so that the first write need not wait for it
     from postroom.access.grants import disown_group, own_new_group
@@ -146,7 +149,8 @@ def worker_app(settings: Settings, logs: Logs, parent: int, metrics_folder: str 
 
     logs.apply()
     if os.getpid() != parent:
-        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+        patience = settings.drain_s + settings.stop_timeout_s + ORPHAN_SECONDS
+        threading.Thread(target=_follow, args=(parent, patience), daemon=True).start()
     try:
         retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
         rules = msgspec.structs.replace(guarded(rules_of(settings), settings), most_entities=settings.max_entities)
@@ -155,10 +159,12 @@ def worker_app(settings: Settings, logs: Logs, parent: int, metrics_folder: str 
         store = open_store(
             settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
         )
-        app = create_app(store, settings, ServerProcess(metrics_folder))
+        process = ServerProcess(metrics_folder)
+        app = create_app(store, settings, process)
     except PostroomError as error:
         LOG.error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
         sys.exit(STARTUP_FAILURE)
+    GracefulStop(settings.drain_s, process.begin_stop, listening).install()
     collect_rarely()
     sys.setswitchinterval(SWITCH_SECONDS)
     return app
@@ -178,11 +184,27 @@ class AnnouncingServer(uvicorn.Server):
             self._announce()
 
 
-def _follow(parent: int) -> None:
+class WorkerSupervisor(Multiprocess):
+    """Several processes that accept from one socket, replaced one after the other on SIGHUP."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], drain_s: float) -> None:
+        super().__init__(config, sockets)
+        self._drain_s = drain_s
+
+    def terminate_all(self) -> None:
+        """Stop all workers; while they drain, connections begin no more, and none is left here that nobody accepts."""
+        super().terminate_all()
+        time.sleep(self._drain_s)
+        for listening in self.sockets:
+            refuse_connections(listening)
+            listening.close()
+
+
+def _follow(parent: int, patience_s: float) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(ORPHAN_SECONDS)
+    time.sleep(patience_s)
     os._exit(1)
 
 

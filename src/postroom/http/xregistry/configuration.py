@@ -62,13 +62,17 @@ SERVICES = OURS.union(NAMES)
 """What says nothing about the registry's own data, and reads it as it needs."""
 
 
+UNKEPT = {"Cache-Control": "no-store"}
+ALIVE = Response(headers=UNKEPT, json={"status": "ok"}, cacheable=False)
+
+
 def answer_service(
     name: str, request: Request, store: Store, settings: Settings, process: ServerProcess | None = None
 ) -> Response:
     """Answer a request to one of our own fixed names, or to discovery; its method is known to be allowed."""
     match name:
         case "healthz":
-            return Response(json={"status": "ok"})
+            return ALIVE
         case "readyz":
             return _ready(store, settings, process)
         case "metrics":
@@ -87,7 +91,7 @@ def answer_probe(path: str, problem: RegistryProblem) -> Response | None:
     """The answer to a probe of a process that is well while its store is away; None when the path is no probe's."""
     match path.removeprefix("/-"):
         case "/healthz":
-            return Response(json={"status": "ok"})
+            return ALIVE
         case "/readyz":
             return _not_ready("full", problem.detail)
     return None
@@ -96,16 +100,19 @@ def answer_probe(path: str, problem: RegistryProblem) -> Response | None:
 def _ready(store: Store, settings: Settings, process: ServerProcess | None) -> Response:
     if process is not None and (trouble := process.trouble()):
         return _not_ready("stopping" if process.is_stopping else "failing", trouble)
-    with store.read() as tx:
-        if tx.entity("/") is None:
-            return _not_ready("empty", "The store holds no registry.")
+    try:
+        with store.read() as tx:
+            if tx.entity("/") is None:
+                return _not_ready("empty", "The store holds no registry.")
+    except RegistryProblem as problem:
+        return _not_ready("full", problem.detail)
     if trouble := store.trouble(settings.min_free_mb * MEGABYTE):
         return _not_ready("full", trouble)
-    return Response(json={"status": "ready"}, cacheable=False)
+    return Response(headers=UNKEPT, json={"status": "ready"}, cacheable=False)
 
 
 def _not_ready(status: str, detail: str) -> Response:
-    return Response(status=503, json={"status": status, "detail": detail}, cacheable=False)
+    return Response(status=503, headers=UNKEPT, json={"status": status, "detail": detail}, cacheable=False)
 
 
 def _metrics(request: Request, store: Store, process: ServerProcess | None) -> Response:
