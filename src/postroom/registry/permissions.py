@@ -37,34 +37,43 @@ class Prefixes:
     may use one spelling of an id knows of all.
     """
 
-    __slots__ = ("_entities", "_ids", "_on_the_way", "patterns")
+    __slots__ = ("_entities", "_on_the_way", "_ranges", "_starts", "is_everything", "patterns")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.patterns = tuple(sorted({normal_prefix(pattern) for pattern in patterns}))
         self._entities = frozenset(one for one in self.patterns if not one.endswith(ANY))
-        self._ids: dict[str, tuple[str, ...]] = {}
+        self._on_the_way = frozenset("/".join(one.split("/")[:3]) for one in self.patterns if one.count("/") == DEEPEST)
+        self.is_everything = ROOT in self._entities
+        """Whether the whole registry is covered."""
+        starts: dict[str, list[str]] = {}
+        ranges: dict[str, list[IdRange]] = {}
+        for xid in self._entities | self._on_the_way:
+            collection, _, entity_id = xid.rpartition("/")
+            ranges.setdefault(collection, []).append((entity_id, entity_id + AFTER))
         for pattern in self.patterns:
             if pattern.endswith(ANY):
                 collection, _, start = pattern.removesuffix(ANY).rpartition("/")
-                self._ids[collection] = (*self._ids.get(collection, ()), start)
-        self._on_the_way = frozenset("/".join(one.split("/")[:3]) for one in self.patterns if one.count("/") == DEEPEST)
+                starts.setdefault(collection, []).append(start)
+                if start:
+                    ranges.setdefault(collection, []).append((start, start[:-1] + chr(ord(start[-1]) + 1)))
+        self._starts = {collection: tuple(several) for collection, several in starts.items()}
+        self._ranges = {collection: _disjoint(several) for collection, several in ranges.items()}
 
     @classmethod
     def union(cls, *several: Prefixes) -> Self:
         """What any of them covers."""
         return cls(pattern for one in several for pattern in one.patterns)
 
-    @property
-    def is_everything(self) -> bool:
-        """Whether the whole registry is covered."""
-        return ROOT in self._entities
-
     def covers(self, xid: str) -> bool:
         """Whether an entity, or the entity that a collection belongs to, is in one of the parts."""
         if self.is_everything:
             return True
-        parts = xid.lower().split("/")
-        return any(self._names("/".join(parts[:end])) for end in (3, 5) if len(parts) >= end)
+        parts = xid.lower().split("/", DEEPEST + 1)
+        if len(parts) < 3:
+            return False
+        return self._names(f"/{parts[1]}", parts[2]) or (
+            len(parts) > DEEPEST and self._names(f"/{parts[1]}/{parts[2]}/{parts[3]}", parts[4])
+        )
 
     def shows(self, xid: str) -> bool:
         """Whether an entity is covered, or is the Registry or a Group on the way to something that is."""
@@ -72,24 +81,17 @@ class Prefixes:
 
     def ids(self, collection: str) -> list[IdRange] | None:
         """Which members of a collection are shown, in order and without overlap; None when all of them are."""
-        if self.covers(collection):
-            return None
         folded = collection.lower()
-        starts = self._ids.get(folded, ())
-        if "" in starts:
+        if self.covers(folded) or "" in self._starts.get(folded, ()):
             return None
-        named = {
-            xid.rpartition("/")[2] for xid in self._entities | self._on_the_way if xid.rpartition("/")[0] == folded
-        }
-        ranges = [(start, start[:-1] + chr(ord(start[-1]) + 1)) for start in starts]
-        return _disjoint([*ranges, *((one, one + AFTER) for one in named)])
+        return self._ranges.get(folded, [])
 
-    def _names(self, xid: str) -> bool:
+    def _names(self, collection: str, entity_id: str) -> bool:
         """Whether one of the prefixes ends at this entity."""
-        if xid in self._entities:
+        if f"{collection}/{entity_id}" in self._entities:
             return True
-        collection, _, entity_id = xid.rpartition("/")
-        return any(entity_id.startswith(start) for start in self._ids.get(collection, ()))
+        starts = self._starts.get(collection)
+        return starts is not None and entity_id.startswith(starts)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Prefixes) and self.patterns == other.patterns

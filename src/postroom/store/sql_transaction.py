@@ -149,12 +149,11 @@ class SqlTransaction(ABC):
         within: Sequence[IdRange] | None = None,
     ) -> list[str]:
         """A run of ids: a range of the index on (collection, folded), or some."""
-        sign, order = ("<", "DESC") if backwards else (">", "ASC")
-        bound, mark = (f" AND folded {sign} ?", (after.casefold(),)) if after else ("", ())
-        query = f"SELECT xid FROM entity WHERE collection = ?{bound}%s ORDER BY folded {order} LIMIT ?"  # noqa: S608
+        order = "DESC" if backwards else "ASC"
+        query = f"SELECT xid FROM entity WHERE collection = ?%s ORDER BY folded {order} LIMIT ?"  # noqa: S608
         found: list[str] = []
-        for condition, values in _conditions(within, backwards):
-            parameters = (collection, *mark, *values, min(limit, 2**62) - len(found))
+        for condition, values in _conditions(within, after.casefold(), backwards):
+            parameters = (collection, *values, min(limit, 2**62) - len(found))
             found += [str(row[0]).rpartition("/")[2] for row in self._execute(query % condition, parameters)]
             if len(found) >= limit:
                 break
@@ -350,17 +349,24 @@ class SqlTransaction(ABC):
         return bytes(row[0]) if row else b""
 
 
-def _conditions(within: Sequence[IdRange] | None, backwards: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Conditions on ids, in order, that together hold for those in the ranges; single ids share a statement."""
+def _conditions(
+    within: Sequence[IdRange] | None, after: str = "", backwards: bool = False
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Conditions on ids, in order, that together hold for those in the ranges that follow one (backwards: precede it).
+
+    Single ids share a statement, without that one: SQLite would walk through all that follow it instead.
+    """
+    sign = "<" if backwards else ">"
+    bound, mark = (f" AND folded {sign} ?", (after,)) if after else ("", ())
     if within is None:
-        yield "", ()
+        yield bound, mark
         return
     named = itertools.groupby(reversed(within) if backwards else within, key=lambda one: one[1] == one[0] + AFTER)
     for are_single, ranges in named:
         if not are_single:
-            yield from ((" AND folded >= ? AND folded < ?", one) for one in ranges)
+            yield from ((f"{bound} AND folded >= ? AND folded < ?", (*mark, *one)) for one in ranges)
             continue
-        names = tuple(name for name, _ in ranges)
+        names = tuple(name for name, _ in ranges if not after or (name < after if backwards else name > after))
         for start in range(0, len(names), MOST_NAMES):
             some = names[start : start + MOST_NAMES]
             yield f" AND folded IN ({', '.join('?' * len(some))})", some
