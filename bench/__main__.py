@@ -12,6 +12,7 @@ PARTS = (
         "formats",
         "documents",
         "serving",
+        "access",
         "writing",
         "latency",
         "changes",
