@@ -12,7 +12,7 @@ SYNC   := $(UV) sync --compile-bytecode --python $(BIN)/python --require-hashes 
 AMQP   := $(UV) install --python $(BIN)/python --require-hashes -r requirements/amqp.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test search long check bench docs format lock clean
+.PHONY: help setup demo test postgres search long check bench docs format lock clean
 
 help: ## Print this help
 	@echo "Postroom: what to type"
@@ -36,13 +36,20 @@ $(STAMP): requirements/bootstrap.txt requirements/dev.txt requirements/amqp.txt 
 demo: setup ## Sort 20,000 mixed messages into typed tables, end to end
 	@$(BIN)/python -m demo
 
-test: setup ## Run all tests
+# What is about registries: each of these tests opens SQLite files, or registries in PostgreSQL with TEST_STORE=postgresql.
+REGISTRY := tests/registry tests/conformance tests/http tests/access tests/replication tests/catalog tests/cli
+
+test: setup ## Run all tests, and a share of those about registries on PostgreSQL, too
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@TEST_STORE=postgresql TEST_SHARE=20 $(BIN)/python -m pytest -n 2 --dist loadgroup $(REGISTRY)
+
+postgres: setup ## Run all tests about registries on PostgreSQL (TEST_POSTGRES=15: on the system's 15)
+	@TEST_STORE=postgresql $(BIN)/python -m pytest -n 2 --dist loadgroup $(REGISTRY)
 
 search: setup ## Run the property tests with new random inputs
 	@HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n 2 --dist loadgroup -m hypothesis
 
-long: search ## Run what takes too long for every day: new random inputs, crashes, tenants beside each other, the endurance of the service
+long: search postgres ## Run what takes too long for every day: new random inputs, registries on PostgreSQL, crashes, tenants beside each other, the endurance of the service
 	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
 	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
 	@$(BIN)/python -m tests.endurance.fuzz_run --requests 100000

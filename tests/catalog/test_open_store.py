@@ -9,6 +9,8 @@ from postroom.catalog.open_store import open_store
 from postroom.errors import FileMissing, FolderUnwritable, PostroomError, SourceUnknown, StoreUnusable
 from postroom.store.migrations import LATEST
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.mark.parametrize(
     ("url", "error", "words"),

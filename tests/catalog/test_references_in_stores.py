@@ -3,6 +3,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from postroom.catalog.open_store import open_store
 from postroom.registry.entities import Entity
 from postroom.store.migrations import MIGRATIONS
@@ -26,6 +28,7 @@ def test_a_store_knows_who_refers_to_a_resource(tmp_path: Path) -> None:
         assert tx.referrers(OVEN) == []
 
 
+@pytest.mark.sqlite
 def test_a_store_of_the_first_version_learns_its_references(tmp_path: Path) -> None:
     path = tmp_path / "registry.db"
     old = sqlite3.connect(path)

@@ -29,6 +29,8 @@ from postroom.settings import Settings
 from tests.catalog.sites import answering, download, paging, running, static
 from tests.http.running_service import serving
 
+pytestmark = pytest.mark.sqlite  # the file of one service is copied for others
+
 DEMO = Path(__file__).parents[2] / "demo" / "catalog"
 SETTINGS = Settings(timeout_s=20)
 SITES = ("files", "files without export", "pages", "no flags")

@@ -106,6 +106,7 @@ def test_two_servers_do_not_share_a_port(tmp_path: Path) -> None:
         assert (ended.returncode, "another process" in ended.stderr) == (3, True)
 
 
+@pytest.mark.sqlite
 @pytest.mark.feature("REG-083", "REG-084")
 def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/registry.db"

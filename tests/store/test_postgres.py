@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -14,14 +13,18 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from postroom.catalog.move import move
 from postroom.catalog.open_store import open_store
 from postroom.errors import FileMissing, StoreUnusable
 from postroom.registry.problems import RegistryProblem
+from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.postgres import MOST_CONNECTIONS, PostgresStore
 from postroom.store.postgres_migrations import LATEST
 from tests.brokers import free_port
-from tests.postgres import Postgres, cut_sessions, programs
+from tests.postgres import Postgres, cut_sessions, installed, running
+from tests.store.random_registry import fill
+from tests.store.test_copy_rows import contents
 from tests.store.test_transactions import oven
 
 
@@ -33,16 +36,13 @@ def url(postgres: Postgres) -> str:
 @pytest.fixture
 def own_server() -> Iterator[Postgres]:
     """A server that a test may kill; it does not answer before what it says is on disk."""
-    with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
-        server = Postgres(Path(folder), programs(), free_port())
-        server.create()
-        server.start("-c", "fsync=on")
+    with running("", "-c", "fsync=on") as server:
         yield server
-        server.kill()
 
 
 ADD = """
 import sys
+from postroom.catalog.move import move
 from postroom.catalog.open_store import open_store
 from postroom.registry.operations import import_document
 
@@ -164,6 +164,21 @@ def test_a_database_that_goes_away_and_comes_back_is_waited_for(own_server: Post
         again = store.claim("dispatcher")
         assert again is not None
         again.close()
+
+
+@pytest.mark.parametrize("release", ["15", "16", "18"])
+def test_every_release_of_postgresql_that_is_supported_holds_a_registry(release: str, tmp_path: Path) -> None:
+    if release == "15" and release not in installed():
+        pytest.skip("NOT HERE: PostgreSQL 15; the oldest release was not tried (apt-get install postgresql-15)")
+    file = f"sqlite:///{tmp_path}/registry.db"
+    fill(file, 1)
+    with running(release) as server:
+        url = server.registry()
+        assert move(file, url, Settings()) == contents(url)
+        with open_store(url, create=False) as store, store.write() as tx:
+            tx.put(oven("/messagegroups/ovens"))
+        with psycopg.connect(url) as connection:
+            assert connection.info.server_version // 10000 == int(release)
 
 
 def test_registries_in_schemas_of_one_database_know_nothing_of_each_other(postgres: Postgres) -> None:

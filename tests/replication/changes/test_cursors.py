@@ -67,6 +67,7 @@ def test_a_limit_is_kept_within_bounds(office: Office) -> None:
     assert read_changes(office.store, "", 10**30).more is False
 
 
+@pytest.mark.sqlite
 def test_cursors_hold_over_restarts_and_not_after_a_restored_backup(office: Office, tmp_path: Path) -> None:
     office.put("/dirs/d1", {})
     before = read_changes(office.store, "last", 1).cursor

@@ -228,6 +228,7 @@ def test_two_homes_that_claim_one_name_keep_what_they_have(kitchens: list[Kitche
     assert bert.version(BREAD)["description"] == "anna's"
 
 
+@pytest.mark.sqlite
 def test_a_home_that_was_restored_from_a_backup_is_followed_back(kitchens: list[Kitchen], tmp_path: Path) -> None:
     anna, bert, cleo = kitchens
     anna.bake(description="old")

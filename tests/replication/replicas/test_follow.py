@@ -242,6 +242,7 @@ def test_a_group_goes_with_all_that_came_with_it(kitchens: list[Kitchen]) -> Non
     assert verify(anna.side, bert.side) == []
 
 
+@pytest.mark.sqlite
 def test_a_source_that_was_restored_is_compared_and_followed_back(kitchens: list[Kitchen], tmp_path: Path) -> None:
     anna, bert = kitchens
     anna.bake(description="old")
