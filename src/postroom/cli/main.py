@@ -37,6 +37,7 @@ COMMANDS = {
     "move": "Move a registry from one database into another.",
     "backup": "Back up the registry in DB into FILE.",
     "restore": "Restore the backup FILE into DB, which must not have a registry.",
+    "upgrade": "Bring the registry in DB to the schema of this version.",
     "keys": "Make, list, rotate and revoke API keys.",
     "grants": "List and change who may do what.",
     "sessions": "List and end sessions of people who signed in with a browser.",

@@ -311,10 +311,10 @@ class PostgresStore:
                     f"the server is PostgreSQL {connection.info.server_version // 10000}.",
                     remedy="Postroom needs 15 or newer.",
                 )
-            if self._schema(connection) == LATEST:
+            if _schema_of(connection) == LATEST:
                 return
             connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema() || %s))", (LOCKS, MIGRATING))
-            found = self._schema(connection)
+            found = _schema_of(connection)
             if found > LATEST:
                 raise StoreUnusable(
                     f"the database was written by a newer Postroom (its schema is {found}, this one knows {LATEST}).",
@@ -324,12 +324,22 @@ class PostgresStore:
                 connection.execute(step.encode())
             connection.execute("UPDATE state SET schema = %s", (LATEST,))
 
-    def _schema(self, connection: Connection) -> int:
-        row = connection.execute("SELECT to_regclass('state') IS NOT NULL").fetchone()
-        if not row or not row[0]:
-            return 0
-        row = connection.execute("SELECT schema FROM state").fetchone()
-        return int(row[0]) if row else 0
+
+def stored_schema(url: str) -> int:
+    """The schema that a database has, which stays as it is; 0 where there is no registry."""
+    try:
+        with psycopg.connect(_connection_options(url)) as connection:
+            return _schema_of(connection)
+    except psycopg.Error as error:
+        raise StoreUnusable(f"the database cannot be used: {reason(error)}.", place=_shown(url)) from None
+
+
+def _schema_of(connection: Connection) -> int:
+    row = connection.execute("SELECT to_regclass('state') IS NOT NULL").fetchone()
+    if not row or not row[0]:
+        return 0
+    row = connection.execute("SELECT schema FROM state").fetchone()
+    return int(row[0]) if row else 0
 
 
 def _connection_options(url: str) -> str:

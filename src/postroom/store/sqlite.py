@@ -10,10 +10,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import msgspec
 
@@ -384,6 +385,15 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {LATEST}")
     connection.commit()
+
+
+def stored_schema(path: Path) -> int:
+    """The schema that a file has, which stays as it is."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+            return _schema_of(connection)
+    except sqlite3.Error as error:
+        raise StoreUnusable(f"the database cannot be used: {error}.", place=str(path)) from None
 
 
 def newer_schema(found: int, path: Path) -> StoreUnusable:
