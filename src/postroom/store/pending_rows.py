@@ -25,6 +25,8 @@ class PendingRows:
         self._known: dict[str, Row | None] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._created: set[str] = set()
+        self.newest_change: Row | None = None
+        """The newest row of the change log, where it is known."""
 
     @property
     def is_full(self) -> bool:
@@ -73,6 +75,7 @@ class PendingRows:
     def append_change(self, row: Row) -> None:
         """Add a row to the change log."""
         self._changes.append(row)
+        self.newest_change = row
 
     def append_history(self, row: Row) -> None:
         """Keep a superseded body."""

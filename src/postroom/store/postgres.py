@@ -45,6 +45,9 @@ READ, WRITE = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", b"BEGIN"
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
 WRITING, MIGRATING = "postroom writing", "postroom migrating"
+LOCK = f"SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema() || '{WRITING}'))"  # noqa: S608
+COMMIT = b"UPDATE state SET version = version + 1; COMMIT"
+"""Statements that go together, in one round trip."""
 NOT_WRITABLE = (errors.DiskFull, errors.IoError, errors.ReadOnlySqlTransaction)
 
 CONNECTION: dict[str, str | int | None] = {
@@ -85,10 +88,16 @@ class PostgresTransaction(SqlTransaction):
     def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
         self._connection.cursor().executemany(_translated(statement), rows)
 
+    def flush(self) -> None:
+        """Send what waits to be written, to all tables in one round trip."""
+        if self._pending:
+            with self._connection.pipeline():
+                super().flush()
+
     def _read_last_sequence(self) -> int:
         """Without the gaps that a sequence of the database has after a rollback; no one else writes meanwhile."""
-        row = self._connection.execute(b"SELECT coalesce(max(sequence), 0) FROM change").fetchone()
-        return int(row[0]) if row else 0
+        newest = self.last_change()
+        return newest.sequence if newest else 0
 
     def rows(self, table: Table) -> Iterator[Row]:
         """All rows of a table, by a cursor of the server."""
@@ -176,7 +185,6 @@ class PostgresStore:
                 transaction.flush()
                 if transaction.appended:
                     forget(transaction, self._retention, transaction.appended)
-                connection.execute("UPDATE state SET version = version + 1")
                 self._commit(connection)
             except BaseException:
                 with contextlib.suppress(psycopg.Error):
@@ -185,7 +193,7 @@ class PostgresStore:
 
     def _commit(self, connection: Connection) -> None:
         try:
-            connection.execute("COMMIT")
+            connection.execute(COMMIT)
         except psycopg.OperationalError as error:
             if not connection.closed:
                 raise
@@ -292,8 +300,7 @@ class PostgresStore:
 
     def _lock(self, connection: Connection) -> None:
         try:
-            connection.execute(f"SET LOCAL lock_timeout = {int(self._wait * 1000)}".encode())
-            connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema() || %s))", (LOCKS, WRITING))
+            connection.execute(f"SET LOCAL lock_timeout = {int(self._wait * 1000)}; {LOCK}".encode())
         except errors.LockNotAvailable:
             raise busy(f"Another process has been writing for {self._wait:g} seconds.") from None
 

@@ -256,10 +256,14 @@ class SqlTransaction(ABC):
         return [change_of(row) for row in self._execute(query, (*values, limit))]
 
     def last_change(self) -> Change | None:
-        """The newest row of the change log."""
-        query = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
-        row = self._execute(query).fetchone()
-        return change_of(row) if row else None
+        """The newest row of the change log; a transaction that writes has asked the database once for it."""
+        newest = self._pending.newest_change
+        if newest is None:
+            query = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
+            newest = self._run(query).fetchone()
+            if self._writes:
+                self._pending.newest_change = newest
+        return change_of(newest) if newest else None
 
     def forget_changes(self, last: int) -> None:
         """Remove the oldest rows of the change log."""

@@ -190,7 +190,9 @@ class SqliteStore:
 
         Readers that come meanwhile need no WAL and do not count; the larger it is, the longer the wait.
         """
-        size = self._log.stat().st_size if self._log.exists() else 0
+        size = 0
+        with contextlib.suppress(FileNotFoundError):
+            size = os.stat(self._log).st_size  # noqa: PTH116  # at every write; a Path takes twice as long
         if size <= LARGE_LOG or time.monotonic() < self._next_checkpoint:
             return
         wait = min(SHORT_WAIT * size / LARGE_LOG, self._wait / 2, LONG_WAIT)
