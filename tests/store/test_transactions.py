@@ -149,3 +149,22 @@ def test_changes_of_an_entity_are_those_that_looking_at_each_finds(
         everything = tx.changes(after, 1000)
         wanted = [one for one in everything if xid == "/" or one.xid == xid or one.xid.startswith(f"{xid}/")]
         assert tx.changes(after, limit, xid) == wanted[:limit]
+
+
+def test_entities_and_sizes_of_collections_are_read_together(store: Store) -> None:
+    ids = [f"o{number:04}" for number in range(1100)]  # more than one statement names
+    with store.write() as tx:
+        for one in ids:
+            tx.put(oven(f"/messagegroups/{one}"))
+        tx.put(oven("/messagegroups/o0001/messages/heated"))
+        tx.put(oven("/messagegroups/o0001/messages/cooled"))
+        tx.delete("/messagegroups/o0003")
+        found = tx.entities_by_xid([*(f"/messagegroups/{one}" for one in ids), "/messagegroups/O0001"])
+        assert found.keys() == {f"/messagegroups/{one}" for one in ids if one != "o0003"}
+        assert found["/messagegroups/o0007"] == tx.entity("/messagegroups/o0007")
+        sizes = tx.counts(["/messagegroups", "/messagegroups/o0001/messages", "/messagegroups/o0002/messages"])
+        assert {name: size for name, size in sizes.items() if size} == {
+            "/messagegroups": 1099,
+            "/messagegroups/o0001/messages": 2,
+        }
+        assert (tx.entities_by_xid([]), tx.counts([])) == ({}, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from postroom.model.types import Model
@@ -28,11 +28,17 @@ class Transaction(Protocol):
     def entities(self, collection: str) -> list[Entity]:
         """The members of a collection, in the order of their ids."""
 
+    def entities_by_xid(self, xids: Sequence[str]) -> dict[str, Entity]:
+        """Those of some entities that exist, read together."""
+
     def below(self, xid: str) -> list[Entity]:
         """Everything below an entity, at any depth."""
 
     def count(self, collection: str) -> int:
         """How many members a collection has."""
+
+    def counts(self, collections: Sequence[str]) -> dict[str, int]:
+        """How many members each of some collections has, counted together; an empty one may be left out."""
 
     def ids(self, collection: str, after: str, limit: int, backwards: bool = False) -> list[str]:
         """Up to `limit` ids of a collection that follow one (or, backwards, precede it) when case is ignored.

@@ -45,7 +45,7 @@ READ, WRITE = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", b"BEGIN"
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
 WRITING, MIGRATING = "postroom writing", "postroom migrating"
-LOCK = f"SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema() || '{WRITING}'))"  # noqa: S608
+LOCK = f"SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema() || '{WRITING}'))"
 COMMIT = b"UPDATE state SET version = version + 1; COMMIT"
 """Statements that go together, in one round trip."""
 NOT_WRITABLE = (errors.DiskFull, errors.IoError, errors.ReadOnlySqlTransaction)

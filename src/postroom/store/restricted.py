@@ -154,6 +154,10 @@ class RestrictedTransaction:
         """The members of a collection that are shown."""
         return self._tx.entities(collection, self._read.ids(collection))
 
+    def entities_by_xid(self, xids: Sequence[str]) -> dict[str, Entity]:
+        """Those of some entities that exist and are shown."""
+        return {xid: entity for xid, entity in self._tx.entities_by_xid(xids).items() if self._shows(xid)}
+
     def below(self, xid: str) -> list[Entity]:
         """Everything below an entity that is shown."""
         found = self._tx.below(xid)
@@ -162,6 +166,12 @@ class RestrictedTransaction:
     def count(self, collection: str) -> int:
         """How many members of a collection are shown."""
         return self._tx.count(collection, self._read.ids(collection))
+
+    def counts(self, collections: Sequence[str]) -> dict[str, int]:
+        """How many members of some collections are shown; those that are shown whole are counted together."""
+        whole = [collection for collection in collections if self._read.ids(collection) is None]
+        others = {collection: self.count(collection) for collection in collections if collection not in whole}
+        return self._tx.counts(whole) | others
 
     def ids(self, collection: str, after: str, limit: int, backwards: bool = False) -> list[str]:
         """A run of ids that are shown; the one to begin behind need not be."""

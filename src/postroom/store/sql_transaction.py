@@ -129,6 +129,21 @@ class SqlTransaction(ABC):
             self._pending.note(row[0], row)
         return [entity_of(row) for row in rows]
 
+    def entities_by_xid(self, xids: Sequence[str]) -> dict[str, Entity]:
+        """Those of some entities that exist."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid IN (%s)"  # noqa: S608
+        return {str(row[0]): entity_of(row) for row in self._among(query, xids)}
+
+    def counts(self, collections: Sequence[str]) -> dict[str, int]:
+        """How many members each of some collections has; the index alone tells."""
+        query = "SELECT collection, count(*) FROM entity WHERE collection IN (%s) GROUP BY collection"
+        return {str(row[0]): int(row[1]) for row in self._among(query, collections)}
+
+    def _among(self, query: str, values: Sequence[str]) -> Iterator[Row]:
+        for start in range(0, len(values), MOST_NAMES):
+            some = values[start : start + MOST_NAMES]
+            yield from self._execute(query % ", ".join("?" * len(some)), some)
+
     def below(self, xid: str) -> list[Entity]:
         """Everything below an entity: "0" is the character after "/", so this is a range of the primary key."""
         prefix = xid.rstrip("/")

@@ -72,6 +72,9 @@ class MetaTree(msgspec.Struct, frozen=True, kw_only=True):
     resource: ResourceTree
 
 
+READ_TOGETHER = 100
+"""How many Resources are read by a few statements; each may have a large document."""
+
 T = TypeVar("T", RegistryTree, GroupTree)
 Tree = RegistryTree | GroupTree | ResourceTree | MetaTree | VersionTree
 Collection = dict[str, GroupTree] | dict[str, ResourceTree] | dict[str, VersionTree]
@@ -184,16 +187,29 @@ def _with_nested(tree: T, nested: Nested | None) -> T | None:
     return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.included, queries=nested.queries)
 
 
+class _ReadAhead(msgspec.Struct, frozen=True):
+    """What many Resources need of their Versions, read together: their default Versions, and how many there are."""
+
+    defaults: dict[str, Entity] = {}
+    counts: dict[str, int] = {}
+
+
 def _resource(
-    tx: Transaction, resource_type: ResourceType, meta: Entity, inline: Inline, scope: FilterScope
+    tx: Transaction,
+    resource_type: ResourceType,
+    meta: Entity,
+    inline: Inline,
+    scope: FilterScope,
+    ahead: _ReadAhead = _ReadAhead(),  # noqa: B008  # it is frozen
 ) -> ResourceTree | None:
     """A Resource; a reference shows its target's data under its own ids (RES-051), one level deep (RES-057)."""
     xref, source = meta.attributes.get("xref", ""), _source(tx, meta)
     if source is None:
         dangling = ResourceTree(xid=meta.xid, type=resource_type, meta=meta, xref=xref)
         return dangling if scope.evaluate(dangling).everything else None
-    default = require_entity(tx, f"{source.xid}/versions/{source.attributes['defaultversionid']}")
-    counts = {"versions": tx.count(f"{source.xid}/versions")}
+    default = ahead.defaults.get(_default_xid(source)) or require_entity(tx, _default_xid(source))
+    versions = f"{source.xid}/versions"
+    counts = {"versions": ahead.counts.get(versions) or tx.count(versions)}
     tree = ResourceTree(
         xid=meta.xid,
         type=resource_type,
@@ -227,6 +243,8 @@ def _nested(
     """Read what is included or has to be counted below an entity; None when the filter excludes the entity."""
     check_deadline()
     result = scope.evaluate(tree)
+    if not result.everything and not result.below:
+        return None
     finer = {name: scope.below(result, name) for name in counts}
     members = {
         name: {} if finer[name].excludes_all else read(name, inline.below(name) or NOTHING, finer[name])
@@ -259,8 +277,24 @@ def _resources(
     only: Iterable[str] | None = None,
 ) -> dict[str, ResourceTree]:
     entities = _entities(tx, f"{group_xid}/{resource_type.plural}", only)
-    found = ((e.id, _resource(tx, resource_type, e, inline, scope)) for e in entities)
-    return {entity_id: tree for entity_id, tree in found if tree is not None}
+    made: dict[str, ResourceTree] = {}
+    for start in range(0, len(entities), READ_TOGETHER):
+        some = entities[start : start + READ_TOGETHER]
+        ahead = _read_ahead(tx, some)
+        found = ((e.id, _resource(tx, resource_type, e, inline, scope, ahead)) for e in some)
+        made |= {entity_id: tree for entity_id, tree in found if tree is not None}
+    return made
+
+
+def _read_ahead(tx: Transaction, metas: Iterable[Entity]) -> _ReadAhead:
+    own = [meta for meta in metas if "xref" not in meta.attributes]
+    return _ReadAhead(
+        tx.entities_by_xid([_default_xid(meta) for meta in own]), tx.counts([f"{meta.xid}/versions" for meta in own])
+    )
+
+
+def _default_xid(source: Entity) -> str:
+    return f"{source.xid}/versions/{source.attributes['defaultversionid']}"
 
 
 def _versions(
@@ -278,10 +312,12 @@ def _versions(
     return {tree.entity.id: tree for tree in trees if scope.evaluate(tree).everything}
 
 
-def _entities(tx: Transaction, collection: str, only: Iterable[str] | None) -> Iterable[Entity]:
+def _entities(tx: Transaction, collection: str, only: Iterable[str] | None) -> list[Entity]:
     if only is None:
         return tx.entities(collection)
-    return [entity for one in only if (entity := tx.entity(f"{collection}/{one}")) is not None]
+    xids = [f"{collection}/{one}" for one in only]
+    found = tx.entities_by_xid(xids)
+    return [found[xid] for xid in xids if xid in found]
 
 
 def _source(tx: Transaction, meta: Entity) -> Entity | None:
