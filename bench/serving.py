@@ -73,6 +73,13 @@ def cost(process: int, port: int, line: str = "") -> float:
     return _cpu(process) - began
 
 
+def cpu_of_process(process: int, work: Callable[[], object]) -> float:
+    """CPU seconds that another process takes for some work."""
+    began = _cpu(process)
+    work()
+    return _cpu(process) - began
+
+
 def _cpu(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / CLOCK
