@@ -142,6 +142,16 @@ def test_subscriptions_belong_to_whoever_made_them(anna: Principal, bert: Princi
     assert admin.ask("DELETE", path).status == 200
 
 
+@pytest.mark.parametrize(
+    ("secret", "by_anna", "by_admin"), [("env:SINK_KEY_HOOK", 400, 201), ("env:HOME", 400, 400), ("p4ss", 201, 201)]
+)
+def test_only_administrators_have_secrets_of_the_service_sent_to_sinks(
+    anna: Principal, admin: Principal, secret: str, by_anna: int, by_admin: int
+) -> None:
+    given = {**subscription(), "sinkcredential": {"credentialtype": "PLAIN", "identifier": "x", "secret": secret}}
+    assert [who.ask("POST", "/subscriptions", given).status for who in (anna, admin)] == [by_anna, by_admin]
+
+
 def test_nobody_in_particular_has_no_subscriptions(fleets: Store) -> None:
     anonymous = Principal(fleets, permitted(read="/", name="anonymous"), SETTINGS)
     assert anonymous.ask("GET", "/subscriptions").problem == "unauthorized"

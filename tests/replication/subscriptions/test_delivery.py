@@ -587,6 +587,19 @@ def test_deliveries_are_signed(tmp_path: Path, receiver: Receiver) -> None:
         office.close()
 
 
+def test_a_secret_may_be_in_a_variable_of_the_service(
+    office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credential = {"credentialtype": "PLAIN", "identifier": "baker", "secret": "env:SINK_KEY_BAKERY"}
+    subscription = office.subscribe(receiver.url, sinkcredential=credential)
+    office.group("ovens")
+    wait_until(lambda: "SINK_KEY_BAKERY" in office.progress(subscription).error)
+    monkeypatch.setenv("SINK_KEY_BAKERY", "p4ss\n")
+    assert receiver.wait(1)[0].headers["authorization"] == "Basic YmFrZXI6cDRzcw=="
+    with office.store.read() as tx:
+        assert all(b"p4ss" not in body for _, body in tx.records(subscription_store.SUBSCRIPTION))
+
+
 @pytest.mark.feature("SUB-012")
 def test_credentials_become_authorization(office: Office, receiver: Receiver) -> None:
     token = {"accesstoken": "t0ken", "accesstokenexpiresutc": "2099-01-01T00:00:00Z", "accesstokentype": "bearer"}

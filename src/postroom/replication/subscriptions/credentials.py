@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -56,6 +57,32 @@ Credential = PlainCredential | AccessToken | RefreshToken
 msgspec.json.Decoder(Credential)
 
 SECRETS = ("secret", "accesstoken", "refreshtoken")
+ENVIRONMENT = "env:"
+SINK_VARIABLES = f"{ENVIRONMENT}SINK_KEY_"
+"""What references to secrets begin with: other variables of the service are for no sink."""
+
+
+def refers(credential: Credential | None) -> bool:
+    """Whether a secret is in a variable of the service, and only its name is kept."""
+    return any(getattr(credential, name, "").startswith(ENVIRONMENT) for name in SECRETS)
+
+
+def resolved(credential: Credential | None) -> Credential | None:
+    """A credential with the secrets that it refers to; LookupError when one is not there."""
+    if credential is None or not refers(credential):
+        return credential
+    found = {name: _secret(getattr(credential, name)) for name in SECRETS if hasattr(credential, name)}
+    return msgspec.structs.replace(credential, **found)
+
+
+def _secret(kept: str) -> str:
+    if not kept.startswith(SINK_VARIABLES):
+        return kept
+    name = kept.removeprefix(ENVIRONMENT)
+    found = os.environ.get(name, "").strip()
+    if not found or not found.isprintable():
+        raise LookupError(f"the variable {name} of the service holds no secret")
+    return found
 
 
 def shown(credential: Credential) -> dict[str, Any]:

@@ -9,7 +9,16 @@ from typing import Any, NoReturn
 import msgspec
 
 from postroom.outbound.policy import port_of
-from postroom.replication.subscriptions.credentials import Credential, PlainCredential, RefreshToken, completed, shown
+from postroom.replication.subscriptions.credentials import (
+    ENVIRONMENT,
+    SECRETS,
+    SINK_VARIABLES,
+    Credential,
+    PlainCredential,
+    RefreshToken,
+    completed,
+    shown,
+)
 from postroom.replication.subscriptions.filters import Filter, FilterRefused, parse_filters
 from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, SinkRefused, parse_sink
 from postroom.replication.subscriptions.sinks.options import ALIASES, PROTOCOLS, HttpOptions
@@ -248,6 +257,10 @@ def _credential(given: Any, protocol: str, before: Credential | None) -> Credent
         credential: Credential = msgspec.convert(completed(given, before), Credential)
     except msgspec.ValidationError as error:
         _refuse("/sinkcredential", _sentence(error))
+    for name in SECRETS:
+        secret = getattr(credential, name, "")
+        if secret.startswith(ENVIRONMENT) and (name == "refreshtoken" or not secret.startswith(SINK_VARIABLES)):
+            _refuse(f"/sinkcredential/{name}", f"a secret or access token may be a reference, {SINK_VARIABLES}NAME")
     if not isinstance(credential, PlainCredential):
         if protocol not in TOKEN_PROTOCOLS:
             _refuse("/sinkcredential/credentialtype", f"{protocol} takes PLAIN only")

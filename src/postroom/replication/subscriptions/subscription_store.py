@@ -13,7 +13,7 @@ from postroom.errors import PostroomError
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import timestamp
 from postroom.replication.changes.cursors import LAST, sequence_of
-from postroom.replication.subscriptions.credentials import Credential
+from postroom.replication.subscriptions.credentials import Credential, refers
 from postroom.replication.subscriptions.delivery_progress import DeliveryProgress
 from postroom.replication.subscriptions.sinks.sink_table import missing_library
 from postroom.replication.subscriptions.subscription import Subscription, SubscriptionRefused, parse_subscription
@@ -44,10 +44,17 @@ def create(tx: Transaction, given: Any, base: str, settings: Settings) -> Subscr
     made = parse_subscription(given, str(uuid.uuid4()), base, settings)
     made = msgspec.structs.replace(made, owner=owner)
     _check_library(made)
+    _check_reference(tx, made)
     _check_size(tx, made)
     put(tx, made)
     put_progress(tx, made.id, DeliveryProgress(cursor=_start(tx, made), key=secrets.token_urlsafe(24)))
     return made
+
+
+def _check_reference(tx: Transaction, made: Subscription) -> None:
+    """Others could have a secret of the service sent to a sink of their own."""
+    if refers(made.sinkcredential) and not tx.permissions.administers:
+        raise SubscriptionRefused("/sinkcredential", "only administrators refer to secrets of the service")
 
 
 def listed(tx: Transaction) -> list[Subscription]:
@@ -84,6 +91,7 @@ def replace(tx: Transaction, subscription_id: str, given: Any, settings: Setting
     if not made.owner:  # made while access was off: an administrator takes it over
         made = msgspec.structs.replace(made, owner=tx.permissions.principal)
     _check_library(made)
+    _check_reference(tx, made)
     _check_size(tx, made)
     put(tx, made)
     progress = read_progress(tx, subscription_id)

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import msgspec
 
+from postroom.replication.subscriptions.credentials import resolved
 from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, SinkRefused
 from postroom.replication.subscriptions.sinks.amqp import AmqpSink
 from postroom.replication.subscriptions.sinks.authorization import SaveCredential
@@ -51,6 +52,11 @@ def open_sink(subscription: Subscription, settings: Settings, keep: SaveCredenti
         raise DeliveryFailed(str(refusal), "refused") from None
     if lacking := missing_library(subscription.protocol):
         raise DeliveryFailed(lacking, "refused")
+    try:
+        credential = resolved(subscription.sinkcredential)
+    except LookupError as missing:
+        raise DeliveryFailed(str(missing)) from None
+    subscription = msgspec.structs.replace(subscription, sinkcredential=credential)
     try:
         if subscription.protocol == "HTTP":
             return HttpSink(subscription, target, settings, keep)
