@@ -191,6 +191,7 @@ SERVICES: tuple[Route, ...] = (
 )
 ACCESS: tuple[Route, ...] = (
     _open("/healthz, /readyz", example="/healthz"),
+    _anyone("/openapi.json, /docs", on="", example="/openapi.json"),
     _admin("/metrics", ("GET",), "or read on `/-/metrics` or `/`"),
     _open("/-/login, /-/callback", example="/-/login"),
     _anyone("/-/logout", "POST", "ends one's own session"),

@@ -18,7 +18,7 @@ from postroom.model.model_refused import ModelRefused
 from postroom.model.render import render_model
 from postroom.outbound.client import allowed_fetcher
 from postroom.prometheus_text import CONTENT_TYPE
-from postroom.registry.configuration.capabilities import Capabilities
+from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.configuration.offered_capabilities import offered
@@ -54,8 +54,10 @@ METHODS: dict[str, tuple[str, ...]] = {
     "healthz": ("GET", "HEAD"),
     "readyz": ("GET", "HEAD"),
     "metrics": ("GET", "HEAD"),
+    "openapi.json": ("GET", "HEAD"),
+    "docs": ("GET", "HEAD"),
 }
-OURS = frozenset({"healthz", "lint", "make", "match", "metrics", "readyz"})
+OURS = frozenset({"docs", "healthz", "lint", "make", "match", "metrics", "openapi.json", "readyz"})
 ONLY_ESCAPED = frozenset({"lint"})
 """What lives under `/-/` and nowhere else."""
 SERVICES = OURS.union(NAMES)
@@ -77,6 +79,8 @@ def answer_service(
             return _ready(store, settings, process)
         case "metrics":
             return _metrics(request, store, process)
+        case "openapi.json" | "docs":
+            return _describe(name, request, store, settings)
         case "lint":
             return answer_lint(request, store)
         case "match":
@@ -119,6 +123,18 @@ def _metrics(request: Request, store: Store, process: ServerProcess | None) -> R
     request.permissions.require_read(METRICS)
     text = process.exposed(store) if process is not None else ""
     return Response(headers={"Content-Type": CONTENT_TYPE}, content=text.encode(), cacheable=False)
+
+
+def _describe(name: str, request: Request, store: Store, settings: Settings) -> Response:
+    from postroom.http.operations.api_page import HEADERS, api_page
+    from postroom.http.operations.openapi import openapi_document
+
+    with store.read() as tx:
+        model, capabilities = tx.model(), read_capabilities(tx)
+    document = openapi_document(model, capabilities, request.base, is_guarded=settings.access == "on")
+    if name == "openapi.json":
+        return Response(json=document, cacheable=False)
+    return Response(headers=HEADERS, content=api_page(document, f"{request.base}/-/openapi.json"), cacheable=False)
 
 
 def answer_configuration(
