@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,14 @@ from postroom.cli.command import postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from postroom.replication.replicas.follow import LinkFollower
     from postroom.replication.replicas.link import Link
     from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
     from postroom.replication.replicas.pull import PullReport
     from postroom.settings import Settings
+
+MOST_NAMED = 3
+"""So many xids with the same reason have a line each."""
 
 
 @click.group("replicate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -134,7 +138,18 @@ def _by_changes(once: bool, as_json: bool, foreign_edits: str | None, chosen: di
 
     with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
         following = LinkFollower(source, target, link)
-        return _go_on(following.pending() if once else following.by_changes(), as_json)
+        return _go_on(_pending(following) if once else following.by_changes(), as_json)
+
+
+def _pending(following: LinkFollower) -> Iterator[PullReport]:
+    """What is pending, and a report without anything in it where nothing is."""
+    from postroom.replication.replicas.pull import PullReport
+
+    report, began = None, following.source.requests
+    for report in following.pending():
+        yield report
+    if report is None:
+        yield PullReport(requests=following.source.requests - began)
 
 
 def _go_on(reports: Iterator[PullReport], as_json: bool) -> int:
@@ -175,8 +190,12 @@ def status(as_json: bool, **chosen: Any) -> None:
     for name in ("link", "source", "target", "at", "cursor", "pending", "units", "resyncs"):
         click.echo(f"{name:<8} {'-' if document[name] is None else document[name]}")
     for name in ("refused", "kept"):
-        for xid, why in document[name].items():
-            click.echo(f"{name:<8} {xid}: {why}")
+        for line in _by_reason(document[name]):
+            click.echo(f"{name:<8} {line}")
+    if found.uncompared:
+        count = len(found.uncompared)
+        which = "1 group has no digest" if count == 1 else f"{count:,} groups have no digest"
+        click.echo(f"unknown  {which}; postroom replicate verify compares {'it' if count == 1 else 'them'}")
     if found.differing:
         rows = [(one.xid, one.source, one.target) for one in found.differing]
         print_table("groups that differ", ("group", "at the source", "at the target"), rows)
@@ -201,9 +220,21 @@ def _say(report: PullReport, as_json: bool) -> int:
     else:
         asked = f"{report.requests:,} request{'' if report.requests == 1 else 's'}"
         click.echo(f"took {len(outcome.taken):,}, deleted {len(outcome.deleted):,}, {asked}")
-        for xid, why in (*conflicts.items(), *outcome.refused.items()):
-            click.echo(f"  {xid}: {why}", err=True)
+        for line in (*_by_reason(conflicts), *_by_reason(outcome.refused)):
+            click.echo(f"  {line}", err=True)
     return 1 if conflicts or outcome.refused else 0
+
+
+def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
+    """A line for each xid with its reason, and one for all where many have the same."""
+    same: dict[str, list[str]] = {}
+    for xid, why in reasons.items():
+        same.setdefault(why, []).append(xid)
+    for why, xids in same.items():
+        if len(xids) > MOST_NAMED:
+            yield f"{', '.join(xids[:2])} and {len(xids) - 2:,} more: {why}"
+        else:
+            yield from (f"{xid}: {why}" for xid in xids)
 
 
 for each in (pull, push, follow, status, verify):

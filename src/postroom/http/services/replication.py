@@ -147,8 +147,7 @@ class _ReplicationRequest:
         try:
             check(link_id, config, self.settings, files=False)
         except BadFlag as error:
-            detail = f"{error.sentence} {error.remedy}".strip()
-            raise RegistryProblem("bad_request", f"/{NAME}{self.request.path}", error_detail=detail) from None
+            raise self._refusal(error) from None
         with self.store.write() as tx:
             is_new = link_id not in configured(tx)
             put_link(tx, link_id, config)
@@ -168,7 +167,11 @@ class _ReplicationRequest:
         try:
             return parse_scope(self._query("scope") or "/")
         except BadFlag as error:
-            raise RegistryProblem("bad_request", f"/{NAME}", error_detail=error.sentence) from None
+            raise self._refusal(error) from None
+
+    def _refusal(self, error: BadFlag) -> RegistryProblem:
+        sentence, remedy = error.sentence.rstrip("."), error.remedy
+        return RegistryProblem("bad_request", f"/{NAME}{self.request.path}", error_detail=sentence, detail=remedy)
 
     def _query(self, name: str) -> str:
         return next((value for key, value in self.request.query if key == name), "")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from postroom.replication.replicas.link import Link, LinkState, read_state
-from postroom.replication.replicas.peers.peer import Overview, ReplicaSource, ReplicaTarget
+from postroom.replication.replicas.peers.peer import UNKNOWN, Overview, ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.pull import portions
 from postroom.replication.replicas.replica_unit import UnitEntry, group_xid
 from postroom.replication.replicas.scope import LinkScope
@@ -41,6 +41,8 @@ class LinkReport(msgspec.Struct, kw_only=True):
     """How many changes the source has that the target has not seen; None when that is not known."""
     units: int = 0
     differing: list[GroupStatus] = []
+    uncompared: list[str] = []
+    """Groups of which a side has no digest: to say whether they differ, they have to be read."""
 
     def document(self) -> dict[str, Any]:
         """The status as JSON."""
@@ -56,6 +58,7 @@ class LinkReport(msgspec.Struct, kw_only=True):
             "refused": self.state.refused,
             "kept": self.state.kept,
             "differing": [msgspec.to_builtins(one) for one in self.differing],
+            "uncompared": self.uncompared,
         }
 
 
@@ -83,7 +86,9 @@ def status_of(source: ReplicaSource, target: ReplicaTarget, link: Link) -> LinkR
     for xid in _groups(there, here, link.scope):
         theirs, ours = there.groups.get(xid), here.groups.get(link.scope.to_target(xid))
         status.units += max(theirs.count, 0) if theirs else 0
-        if theirs is None or ours is None or theirs.digest != ours.digest:
+        if UNKNOWN in (theirs, ours) and theirs is not None and ours is not None:
+            status.uncompared.append(xid)
+        elif theirs is None or ours is None or theirs.digest != ours.digest:
             status.differing.append(GroupStatus(xid, theirs.count if theirs else 0, ours.count if ours else 0))
     return status
 

@@ -167,21 +167,23 @@ class MessageCatalogEndpoint(XRegistryTarget):
         self._held.pop(xid, None)
 
     def _decide(self, unit: Unit, present: Unit | None, batch: ReplicaBatch) -> Decision:
-        """As everywhere, but a definition with the URIs of the source is a copy, by whatever way it came there."""
+        """As everywhere, but what the catalog has of the source is a copy, by whatever way it came there.
+
+        A definition of the source has its URIs. Groups belong to nobody: one that says the same is the same.
+        """
         decision = super()._decide(unit, present, batch)
-        if decision != "collision" or present is None or not self._is_copy(present, unit):
+        if decision != "collision" or present is None:
             return decision
-        if len(states_of(present)) < len(states_of(unit)):
+        if not (_is_alike(present, unit, batch) if unit.is_group else self._is_copy(present, unit)):
+            return decision
+        if not unit.is_group and len(states_of(present)) < len(states_of(unit)):
             return "take"
         self._note(unit, present.entry.digest, batch)
         return "same"
 
     def _is_copy(self, present: Unit, unit: Unit) -> bool:
-        if (
-            unit.is_group
-            or present.entry.authority in (self.home, "")
-            or present.entry.authority != unit.entry.authority
-        ):
+        authority = present.entry.authority
+        if authority in (self.home, "") or authority != unit.entry.authority:
             return False
         return all(ours.uri == theirs.uri for ours, theirs in zip(states_of(present), states_of(unit), strict=False))
 
@@ -264,6 +266,13 @@ def _group_unit(xid: str, document: Tree, home: str) -> Unit:
     stamp = Stamp(0, newest_time(body, None))
     entry = UnitEntry(digest=digest_of(body, None), home=home, authority=home, stamp=stamp)
     return Unit(xid=xid, body=body, entry=entry)
+
+
+def _is_alike(present: Unit, unit: Unit, batch: ReplicaBatch) -> bool:
+    """Whether a group of the catalog says all that it could say of one of the source."""
+    inside = [one for one in batch.units if not one.is_group and group_xid(one.xid) == unit.xid]
+    same_format = _format(present.body, []) == _format(unit.body, inside)
+    return same_format and present.body.get("description") == unit.body.get("description")
 
 
 def _format(group: Tree, units: list[Unit]) -> str:
