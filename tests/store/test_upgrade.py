@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -118,6 +119,16 @@ def test_whoever_opens_it_first_upgrades_it_and_the_others_wait(older: str) -> N
         list(pool.map(write, range(4)))
     with open_store(older) as store, store.read() as tx:
         assert {f"oven{number}" for number in range(4)} <= set(tx.ids("/messagegroups", "", 100))
+
+
+def test_a_file_that_another_process_is_just_making_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "registry.db"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("CREATE TABLE made (soon TEXT)")
+        other.execute("BEGIN IMMEDIATE")  # the file is not in WAL mode yet, and the switch does not wait by itself
+        threading.Timer(0.5, other.rollback).start()
+        with open_store(f"sqlite:///{path}") as store, store.read() as tx:
+            assert tx.entity("/") is not None
 
 
 def test_to_check_changes_nothing(schema: tuple[str, int], older: str) -> None:

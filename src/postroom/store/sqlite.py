@@ -52,6 +52,7 @@ PAGES = 4096
 LARGE_LOG = 8 * 1024 * 1024
 CHECKPOINT_SECONDS = 2.0
 SHORT_WAIT, LONG_WAIT = 0.25, 3.0
+LOCKED_SECONDS = 0.02
 PAUSE_FACTOR = 10
 """How many times as long as one wait for readers the pause until the next one is."""
 
@@ -341,7 +342,7 @@ class SqliteStore:
             self._disk.address(), timeout=self._wait, isolation_level=None, check_same_thread=False, uri=True
         )
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_wal(connection, self._wait)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA journal_size_limit = {LARGE_LOG}")
@@ -350,6 +351,20 @@ class SqliteStore:
             raise
         self._open.append(connection)
         return connection
+
+
+def _use_wal(connection: sqlite3.Connection, wait_s: float) -> None:
+    """Put the file into WAL mode; SQLite itself does not wait for a process that has locked a file without WAL."""
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(LOCKED_SECONDS)
+        else:
+            return
 
 
 def _report_pages(_status: int, remaining: int, total: int) -> None:
