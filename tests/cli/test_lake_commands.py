@@ -212,3 +212,23 @@ def test_backfill_says_what_it_lifts(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert told["batch"].startswith("backfill-")
     assert execute(arguments) == 0
     assert "0 members lifted in 0 rows." in capsys.readouterr().out
+
+
+def test_tidy_says_how_many_files_it_brought_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "reading"}}}
+    lake = create_lake(tmp_path / "lake")
+    compiled = lake.keep_catalog(Catalog({"messagegroups": {"plant": {"messages": {"reading": message}}}}).compiled)
+    event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "reading", "data": 1}
+    lines = {"source": ["f"], "position": [0], "value": [json.dumps(event).encode()]}
+    for batch in range(4):
+        job = Job(str(lake.root), compiled, "strict", "r", batch, datetime.now(UTC))
+        commit_batch(lake, job, "f", [write_batch(job, [pa.RecordBatch.from_pydict(lines)])])
+    arguments = ["tidy", "--lake", str(lake.root)]
+    assert execute([*arguments, "--dry-run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["dry_run"], said["batch"], said["tables"][0]["files_after"]) == (True, None, 1)
+    assert execute(arguments) == 0
+    assert "1 table: 4 files before, 1 file after." in capsys.readouterr().out
+    assert execute([*arguments, "--keep-hours", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"][0]["removed"] == 4
+    assert execute([*arguments, "--target-mb", "0"]) == 2

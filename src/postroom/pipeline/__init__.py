@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from postroom.pipeline.dead_letters.replay import replay as replay
     from postroom.pipeline.lake.backfill_rescued import backfill as backfill
+    from postroom.pipeline.lake.compaction import tidy as tidy
     from postroom.pipeline.lake.ledger import LedgerEntry as LedgerEntry
     from postroom.pipeline.python_api import sort as sort
     from postroom.pipeline.python_api import sorter as sorter
     from postroom.pipeline.spark.data_source import SortSink as SortSink
 
-__all__ = ["LedgerEntry", "SortSink", "backfill", "replay", "sort", "sorter"]
+__all__ = ["LedgerEntry", "SortSink", "backfill", "replay", "sort", "sorter", "tidy"]
 
 
 # Spark, Arrow and Delta are optional and slow to import: only who sorts pays for them.
@@ -24,6 +25,7 @@ _MODULES = {
     "replay": "dead_letters.replay",
     "sort": "python_api",
     "sorter": "python_api",
+    "tidy": "lake.compaction",
 }
 
 

@@ -236,11 +236,12 @@ import os, sys
 from pathlib import Path
 import postroom.pipeline.lake.backfill_rescued as lifting
 import postroom.pipeline.lake.commit as commit
+import postroom.pipeline.lake.file_exchange as exchange
 from postroom.messages.definitions.definition import CompiledCatalog
 
 lake, compiled, moment = sys.argv[1:]
 where, name, when = moment.split(":")
-module = {"backfill": lifting, "commit": commit}[where]
+module = {"backfill": lifting, "exchange": exchange, "commit": commit}[where]
 real = getattr(module, name)
 
 def dying(*arguments, **options):
@@ -252,7 +253,7 @@ setattr(module, name, dying)
 lifting.backfill(lake, CompiledCatalog.decode(Path(compiled).read_bytes()))
 """
 MOMENTS = [
-    *(f"backfill:{name}:{when}" for name in ("write_parquet", "put_manifest") for when in ("before", "after")),
+    *(f"{step}:{when}" for step in ("backfill:write_parquet", "exchange:put_manifest") for when in ("before", "after")),
     *(f"commit:{name}:{when}" for name in ("commit_table", "record_batch", "put_by") for when in ("before", "after")),
 ]
 

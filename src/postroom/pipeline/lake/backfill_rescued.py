@@ -21,21 +21,18 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 
 from postroom.catalog.catalog import Catalog
-from postroom.errors import LakeRefused, MessageUnknown
+from postroom.errors import MessageUnknown
 from postroom.formats.backfill_members import Lifter
 from postroom.formats.column_types import StructOf
 from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.engine import Engine
-from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.batch_spec import Job
-from postroom.pipeline.checkpoint import new_run
-from postroom.pipeline.lake.batch_leases import hold_lease
-from postroom.pipeline.lake.commit import apply_locked, finish_locked
+from postroom.pipeline.lake.file_exchange import exchange_files, files_of, retry_exchange
 from postroom.pipeline.lake.lake import Lake, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
-from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, check_balance, put_manifest
-from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.lake.manifest import AddedFile, SchemaChange, TableCommit, check_balance
 from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
+from postroom.pipeline.lake.struct_columns import align, merge_types
 from postroom.pipeline.lake.table_cache import open_table
 from postroom.pipeline.lake.table_properties import CATALOG, properties_of
 from postroom.pipeline.worker.arrow import arrow_schema
@@ -44,7 +41,6 @@ from postroom.pipeline.worker.table_layout import Layout, layout_of
 
 SOURCE = "rescued members"
 RESCUED = "_rescued"
-MOST_TRIES = 5
 
 
 class TableBackfill(msgspec.Struct, frozen=True):
@@ -68,10 +64,6 @@ class Backfill(msgspec.Struct, frozen=True):
     entry: LedgerEntry | None = None
 
 
-class FilesReplaced(Exception):
-    """Somebody exchanged the same files in the meantime."""
-
-
 def backfill(
     lake: str | Path,
     catalog: Catalog | CompiledCatalog | None = None,
@@ -89,20 +81,13 @@ def backfill(
     if dry_run:
         tables = [_Table(target, *known) for known in _tables(target, compiled, message)]
         return _backfill(tables, None)
-    for _ in range(MOST_TRIES):
-        # Only when the commits of processes that died are finished is it known what is left to lift.
-        finish_commits(target)
-        run = f"backfill-{new_run()}"
-        try:
-            with hold_lease(target, run, 0):
-                known = _tables(target, compiled, message)
-                tables = [_Table(target, *one, run=run) for one in known]
-                return _backfill(tables, _commit(target, run, [table for table in tables if table.commit is not None]))
-        except FilesReplaced:
-            continue
-        finally:
-            sweep(target)
-    raise LakeRefused("others exchange files of these tables.", place=str(lake), remedy="Try again when they are done.")
+
+    def attempt(run: str) -> Backfill:
+        tables = [_Table(target, *known, run=run) for known in _tables(target, compiled, message)]
+        changed = [table for table in tables if table.commit is not None]
+        return _backfill(tables, _commit(target, run, changed))
+
+    return retry_exchange(target, "backfill", attempt)
 
 
 def _backfill(tables: list[_Table], entry: LedgerEntry | None) -> Backfill:
@@ -188,15 +173,9 @@ class _Table:
         if files:
             self._lift(files, _job(lake, run, catalog) if run else None)
 
-    def check_present(self) -> None:
-        """Raise when one of the old files is no longer part of the table."""
-        there = {file.path for file in _files_of(DeltaTable(self._path))}
-        if self.commit is not None and any(file.path not in there for file in self.commit.removed):
-            raise FilesReplaced
-
     def _concerned(self) -> Iterator[AddedFile]:
         """The files with rows that have something rescued which has a column now."""
-        for file in _files_of(DeltaTable(self._path)):
+        for file in files_of(DeltaTable(self._path)):
             parquet = pq.ParquetFile(self._path / file.path)
             if RESCUED in parquet.schema_arrow.names:
                 texts = pc.unique(parquet.read([RESCUED]).column(0)).to_pylist()
@@ -241,8 +220,8 @@ class _Table:
 
     def _lifted(self, table: pa.Table) -> pa.Table | None:
         """The rows of a file after lifting; None where nothing can be lifted."""
-        data_type = _merged(table.schema.field("data").type, self._schema.field("data").type)
-        data = aligned(table.column("data").combine_chunks(), data_type)
+        data_type = merge_types(table.schema.field("data").type, self._schema.field("data").type)
+        data = align(table.column("data").combine_chunks(), data_type)
         rescued: list[str | None] = table.column(RESCUED).to_pylist()
         rows = [row for row, text in enumerate(rescued) if text is not None and self._lifter.concerns(text)]
         indexes = list(range(len(rescued)))
@@ -272,60 +251,13 @@ def _commit(lake: Lake, run: str, tables: list[_Table]) -> LedgerEntry | None:
     commits = tuple(table.commit for table in tables if table.commit is not None)
     if not commits:
         return None
-    with lake.lock():
-        # Processes that died may have lifted the same members.
-        finish_locked(lake)
-        for table in tables:
-            table.check_present()
-        manifest = Manifest(
-            run=run,
-            batch=0,
-            source=SOURCE,
-            catalog=commits[0].properties[CATALOG],
-            started=datetime.now(UTC),
-            read=0,
-            landed={},
-            dead={},
-            tables=commits,
-            changes=tuple(
-                SchemaChange(table.folder, "columns_added", ", ".join(table.paths)) for table in tables if table.paths
-            ),
-            kind="backfill",
-        )
-        put_manifest(lake, manifest)
-        return apply_locked(lake, manifest)
-
-
-def _files_of(table: DeltaTable) -> Iterator[AddedFile]:
-    """The files that a table has now."""
-    columns = table.metadata().partition_columns
-    for action in pa.table(table.get_add_actions(flatten=True)).to_pylist():
-        partition = {name: str(action[f"partition.{name}"]) for name in columns}
-        yield AddedFile(action["path"], action["size_bytes"], action["num_records"], partition)
-
-
-def _merged(present: pa.DataType, wanted: pa.DataType) -> pa.DataType:
-    """A type with the members of two, those that are there already first."""
-    if pa.types.is_struct(present) and pa.types.is_struct(wanted):
-        fields = {field.name: field for field in wanted}
-        known = [
-            pa.field(field.name, _merged(field.type, fields[field.name].type) if field.name in fields else field.type)
-            for field in present
-        ]
-        names = {field.name for field in present}
-        return pa.struct([*known, *(pa.field(field.name, field.type) for field in wanted if field.name not in names)])
-    return present
-
-
-def aligned(array: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """An array of structs with further members, which are null."""
-    if not pa.types.is_struct(data_type) or array.type == data_type:
-        return array
-    present = {field.name: number for number, field in enumerate(array.type)}
-    members = [
-        aligned(array.field(present[field.name]), field.type)
-        if field.name in present
-        else pa.nulls(len(array), field.type)
-        for field in data_type
-    ]
-    return pa.StructArray.from_arrays(members, fields=list(data_type), mask=pc.is_null(array))
+    changes = (SchemaChange(table.folder, "columns_added", ", ".join(table.paths)) for table in tables if table.paths)
+    return exchange_files(
+        lake,
+        run,
+        commits,
+        kind="backfill",
+        source=SOURCE,
+        catalog=commits[0].properties[CATALOG],
+        changes=tuple(changes),
+    )

@@ -20,6 +20,7 @@ from postroom.pipeline.lake.create_table import create_table
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, commit_properties, find_entry, record_batch
 from postroom.pipeline.lake.manifest import (
+    COMPACTION,
     AddedFile,
     Manifest,
     TableCommit,
@@ -102,7 +103,7 @@ def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
     if renew_properties(delta, table) or fields:
         delta.update_incremental()
     delta.create_write_transaction(
-        _actions(table),
+        _actions(table, is_change=manifest.kind != COMPACTION),
         mode="append",
         partition_by=list(table.partition) or None,
         schema=delta.schema(),
@@ -110,11 +111,13 @@ def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
     )
 
 
-def _actions(table: TableCommit) -> list[Any]:
+def _actions(table: TableCommit, *, is_change: bool) -> list[Any]:
     now = int(time() * 1000)
-    removed: list[Any] = [RemoveAction(file.path, True, now, file.size, {**file.partition}) for file in table.removed]
+    removed: list[Any] = [
+        RemoveAction(file.path, is_change, now, file.size, {**file.partition}) for file in table.removed
+    ]
     return removed + [
-        AddAction(file.path, file.size, file.partition or dict(table.partition), now, True, _statistics(file))
+        AddAction(file.path, file.size, file.partition or dict(table.partition), now, is_change, _statistics(file))
         for file in table.files
     ]
 

@@ -13,6 +13,9 @@ from postroom.errors import LakeRefused
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.lake import Lake
 
+# The kind of a batch that brings the same rows in fewer files: who follows the changes of a table sees none in it.
+COMPACTION = "tidy"
+
 
 class AddedFile(msgspec.Struct, frozen=True):
     """A Parquet file, relative to its table; `partition` where it is not that of the whole commit."""

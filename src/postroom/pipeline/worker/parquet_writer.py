@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,29 @@ def write_parquet(table: pa.Table, path: Path) -> tuple[int, int]:
 
 
 def _pack(table: pa.Table, sink: pa.NativeFile, **compression: Any) -> int:
-    names = table.schema.names
     footers: list[pq.FileMetaData] = []
-    pq.write_table(
-        table,
-        sink,
-        use_dictionary=[name for name in names if name in REPEATED],
-        write_statistics=[name for name in names if name in SOUGHT],
-        store_schema=False,
-        metadata_collector=footers,
-        **compression,
-    )
+    pq.write_table(table, sink, metadata_collector=footers, **_options(table.schema), **compression)
     return int(footers[0].num_rows)
+
+
+def write_pieces(pieces: Iterable[pa.Table], schema: pa.Schema, path: Path) -> tuple[int, int]:
+    """Write the rows of many tables as one file, of which a piece at a time is in memory; its size and its rows."""
+    footers: list[pq.FileMetaData] = []
+    options = _options(schema)
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pq.ParquetWriter(
+            file, schema, metadata_collector=footers, compression="zstd", compression_level=1, **options
+        ) as writer,
+    ):
+        for piece in pieces:
+            writer.write_table(piece)
+    return path.stat().st_size, int(footers[0].num_rows)
+
+
+def _options(schema: pa.Schema) -> dict[str, Any]:
+    return {
+        "use_dictionary": [name for name in schema.names if name in REPEATED],
+        "write_statistics": [name for name in schema.names if name in SOUGHT],
+        "store_schema": False,
+    }

@@ -1,0 +1,228 @@
+"""Upkeep of a lake: few large files in place of many small ones, and nothing kept that nobody can need any more.
+
+Files are exchanged by a manifest, under the lake's lock, so that this runs beside any number of sorts, replays and
+backfills. What was exchanged stays on disk for those who read an older version, until `keep_hours` have passed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from postroom.errors import LakeRefused, MessageUnknown, UsageError
+from postroom.pipeline.batch_sorter import finish_commits
+from postroom.pipeline.lake.file_exchange import exchange_files, files_of, retry_exchange
+from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake, open_lake
+from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
+from postroom.pipeline.lake.manifest import COMPACTION, AddedFile, TableCommit
+from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.lake.struct_columns import align_table, merge_schemas
+from postroom.pipeline.worker.parquet_writer import write_pieces
+
+SOURCE = "files of tables"
+TARGET_MB = 128
+MOST_MB = 4096
+KEEP_HOURS = 168
+# Two files are not worth a commit.
+FEWEST_FILES = 4
+# A file of this share of the target is large enough to be left alone.
+LARGE_SHARE = 0.75
+PIECE_BYTES = 64 * 2**20
+MB = 2**20
+# Below this nobody can tell a file that nobody wants from one that is about to be committed.
+FULL_VACUUM_HOURS = 24
+CATALOG_KEPT_S = 24 * 3600.0
+
+
+class TableUpkeep(msgspec.Struct, frozen=True):
+    """What came of one table: how many files it had and has, how many were exchanged, and how many left the disk."""
+
+    folder: str
+    files_before: int
+    files_after: int
+    compacted: int = 0
+    bytes_read: int = 0
+    removed: int = 0
+
+
+class Upkeep(msgspec.Struct, frozen=True):
+    """What came of a lake; `is_complete` unless the limit of one run was reached before all tables were done."""
+
+    tables: tuple[TableUpkeep, ...]
+    orphans: int = 0
+    catalogs: int = 0
+    is_complete: bool = True
+    entry: LedgerEntry | None = None
+
+
+def tidy(
+    lake: str | Path,
+    *,
+    message: str = "",
+    target_mb: int = TARGET_MB,
+    most_mb: int = MOST_MB,
+    keep_hours: int = KEEP_HOURS,
+    dry_run: bool = False,
+) -> Upkeep:
+    """Compact small files of tables, remove files and log entries that nobody can need any more.
+
+    Files are brought together up to `target_mb`, at most `most_mb` in one run. Files that were exchanged longer than
+    `keep_hours` ago leave the disk. `message` (an xid) takes only the tables of one definition.
+    """
+    if target_mb < 1 or most_mb < 1 or keep_hours < 0:
+        raise UsageError("sizes are at least 1 MB, and hours are not negative.", place="tidy")
+    target = open_lake(lake)
+    if dry_run:
+        compactions, is_complete = _plan(target, message, target_mb * MB, most_mb * MB)
+        return Upkeep(tuple(one.report() for one in compactions), is_complete=is_complete)
+
+    def attempt(run: str) -> tuple[list[_Compaction], bool, LedgerEntry | None]:
+        compactions, is_complete = _plan(target, message, target_mb * MB, most_mb * MB)
+        commits = tuple(commit for one in compactions if (commit := one.write(run)) is not None)
+        catalog = read_ledger(target)[-1].catalog if commits else ""
+        entry = exchange_files(target, run, commits, kind=COMPACTION, source=SOURCE, catalog=catalog)
+        return compactions, is_complete, entry
+
+    finish_commits(target)
+    orphans = sweep(target)
+    compactions, is_complete, entry = retry_exchange(target, COMPACTION, attempt)
+    reports = tuple(one.report(_clean(one.path, keep_hours)) for one in compactions)
+    if target.has(LEDGER):
+        _clean(target.path(LEDGER), keep_hours)
+    return Upkeep(reports, orphans, _forget_catalogs(target), is_complete, entry)
+
+
+def _plan(lake: Lake, message: str, target: int, most: int) -> tuple[list[_Compaction], bool]:
+    """What is to be done in each table, until `most` bytes are reached."""
+    found: list[_Compaction] = []
+    left, is_complete = most, True
+    for folder in _folders(lake, message):
+        one = _Compaction(lake.path(folder), folder, target, left)
+        left -= one.bytes_read
+        is_complete = is_complete and one.is_complete
+        found.append(one)
+    if message and not found:
+        raise MessageUnknown(
+            "there is no table of this message.", place=message, remedy="`postroom tables` lists them."
+        )
+    return found, is_complete
+
+
+def _folders(lake: Lake, message: str) -> Iterator[str]:
+    for place in lake.places():
+        if not message or DeltaTable(lake.path(place.folder)).metadata().name == message:
+            yield place.folder
+    if not message and lake.has(DEAD_LETTERS):
+        yield DEAD_LETTERS
+
+
+class _Compaction:
+    """One table, and which of its files are brought together."""
+
+    def __init__(self, path: Path, folder: str, target: int, most: int) -> None:
+        self.path = path
+        self._folder = folder
+        self._table = DeltaTable(path)
+        files = list(files_of(self._table))
+        self._count = len(files)
+        wanted = list(_bins(files, target))
+        self._bins: list[list[AddedFile]] = []
+        self.bytes_read = 0
+        for each in wanted:
+            size = sum(file.size for file in each)
+            if self.bytes_read + size <= most:
+                self._bins.append(each)
+                self.bytes_read += size
+        self.is_complete = len(self._bins) == len(wanted)
+
+    def report(self, removed: int = 0) -> TableUpkeep:
+        """What was done, or would be."""
+        compacted = sum(map(len, self._bins))
+        after = self._count - compacted + len(self._bins)
+        return TableUpkeep(self._folder, self._count, after, compacted, self.bytes_read, removed)
+
+    def write(self, run: str) -> TableCommit | None:
+        """Write the new files; what a manifest says of them."""
+        if not self._bins:
+            return None
+        metadata = self._table.metadata()
+        return TableCommit(
+            self._folder,
+            self._table.schema().to_json(),
+            tuple(self._written(run, files) for files in self._bins),
+            metadata.name or self._folder,
+            removed=tuple(file for files in self._bins for file in files),
+            partition=dict.fromkeys(metadata.partition_columns, ""),
+        )
+
+    def _written(self, run: str, files: list[AddedFile]) -> AddedFile:
+        path = Path(files[0].path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")
+        schema = merge_schemas(pq.read_schema(self.path / file.path) for file in files)
+        tables = (align_table(pq.ParquetFile(self.path / file.path).read(), schema) for file in files)
+        size, rows = write_pieces(_gathered(tables), schema, self.path / path)
+        if rows != sum(file.rows for file in files):
+            raise LakeRefused(
+                f"its small files have {rows:,} rows, but its log says {sum(file.rows for file in files):,}; "
+                "nothing was changed.",
+                place=self._folder,
+                remedy="`postroom tables --check` says which tables differ from the ledger.",
+            )
+        return AddedFile(str(path), size, rows, files[0].partition)
+
+
+def _bins(files: Iterable[AddedFile], target: int) -> Iterator[list[AddedFile]]:
+    """Small files of one partition that together make a file of the target size, oldest first."""
+    parts: dict[tuple[tuple[str, str], ...], list[AddedFile]] = {}
+    for file in files:
+        if file.size < LARGE_SHARE * target:
+            parts.setdefault(tuple(sorted(file.partition.items())), []).append(file)
+    for small in parts.values():
+        full: list[AddedFile] = []
+        for file in small:
+            if full and sum(each.size for each in full) + file.size > target:
+                yield full
+                full = []
+            full.append(file)
+        if len(full) >= FEWEST_FILES:
+            yield full
+
+
+def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Tables of a size that makes a good row group."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(each.nbytes for each in waiting) >= PIECE_BYTES:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _clean(path: Path, keep_hours: int) -> int:
+    """Shorten the log of a table, and remove files that no version has which is younger than `keep_hours`."""
+    table = DeltaTable(path)
+    table.create_checkpoint()
+    table.cleanup_metadata()
+    is_full = keep_hours >= FULL_VACUUM_HOURS
+    return len(table.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=is_full))
+
+
+def _forget_catalogs(lake: Lake) -> int:
+    """Remove compiled catalogs that no batch of the ledger was sorted with; young ones may be about to be used."""
+    used = {entry.catalog for entry in read_ledger(lake)}
+    old = [
+        path
+        for path in lake.catalogs.iterdir()
+        if path.name not in used and time.time() - path.stat().st_mtime > CATALOG_KEPT_S
+    ]
+    for path in old:
+        path.unlink(missing_ok=True)
+    return len(old)

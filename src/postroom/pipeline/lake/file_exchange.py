@@ -1,0 +1,95 @@
+"""Exchange of files: other files with the same rows in place of those that tables have, by a manifest like any batch.
+
+A process that dies leaves either nothing or a manifest that the next one finishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from postroom.errors import LakeRefused
+from postroom.pipeline.batch_sorter import finish_commits
+from postroom.pipeline.checkpoint import new_run
+from postroom.pipeline.lake.batch_leases import hold_lease
+from postroom.pipeline.lake.commit import apply_locked, finish_locked
+from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.lake.ledger import LedgerEntry
+from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, put_manifest
+from postroom.pipeline.lake.orphan_files import sweep
+
+MOST_TRIES = 5
+
+Result = TypeVar("Result")
+
+
+class FilesReplaced(Exception):
+    """Somebody exchanged the same files in the meantime."""
+
+
+def retry_exchange(lake: Lake, kind: str, attempt: Callable[[str], Result]) -> Result:
+    """Try an exchange under the lease of a new run, again where somebody else has exchanged the same files."""
+    for _ in range(MOST_TRIES):
+        # Only when the commits of processes that died are finished is it known which files there are.
+        finish_commits(lake)
+        run = f"{kind}-{new_run()}"
+        try:
+            with hold_lease(lake, run, 0):
+                return attempt(run)
+        except FilesReplaced:
+            continue
+        finally:
+            sweep(lake)
+    raise LakeRefused(
+        "others exchange files of these tables.", place=str(lake.root), remedy="Try again when they are done."
+    )
+
+
+def exchange_files(
+    lake: Lake,
+    run: str,
+    commits: tuple[TableCommit, ...],
+    *,
+    kind: str,
+    source: str,
+    catalog: str,
+    changes: tuple[SchemaChange, ...] = (),
+) -> LedgerEntry | None:
+    """Commit new files of tables in place of old ones; raises FilesReplaced when an old one is not there any more."""
+    if not commits:
+        return None
+    with lake.lock():
+        # Processes that died may have exchanged the same files.
+        finish_locked(lake)
+        for commit in commits:
+            there = {file.path for file in files_of(DeltaTable(lake.path(commit.folder)))}
+            if any(file.path not in there for file in commit.removed):
+                raise FilesReplaced
+        manifest = Manifest(
+            run=run,
+            batch=0,
+            source=source,
+            catalog=catalog,
+            started=datetime.now(UTC),
+            read=0,
+            landed={},
+            dead={},
+            tables=commits,
+            changes=changes,
+            kind=kind,
+        )
+        put_manifest(lake, manifest)
+        return apply_locked(lake, manifest)
+
+
+def files_of(table: DeltaTable) -> Iterator[AddedFile]:
+    """The files that a table has now, oldest first."""
+    columns = table.metadata().partition_columns
+    actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    for action in sorted(actions, key=lambda action: (action["modification_time"], action["path"])):
+        partition = {name: str(action[f"partition.{name}"]) for name in columns}
+        yield AddedFile(action["path"], action["size_bytes"], action["num_records"], partition)
