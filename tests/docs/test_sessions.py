@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.absence import absent
 from tests.docs.sessions import ROOT, Shell, Step, all_pages, chains, fits, read_fences, run_page, starts_spark
+
+TOOLS = ("cmp", "curl", "openssl")
+"""What some pages use beside the tools that every machine has."""
 
 
 def _parameters() -> list[object]:
@@ -24,8 +28,11 @@ def _parameters() -> list[object]:
 
 @pytest.mark.parametrize("chain", _parameters())
 def test_sessions_show_what_really_comes_out(chain: list[Path], tmp_path: Path) -> None:
-    if not shutil.which("curl") and any("$ curl " in page.read_text() for page in chain):
-        pytest.skip("curl is not installed, and this page uses it")
+    used = {
+        tool for page in chain for tool in TOOLS if re.search(rf"(^ *\$|\|) {tool} ", page.read_text(), re.MULTILINE)
+    }
+    if missing := sorted(tool for tool in used if not shutil.which(tool)):
+        absent(", ".join(missing), "the pages that use it were not tried")
     shell = Shell(tmp_path / "work")
     try:
         complaints = [

@@ -774,7 +774,7 @@ class Fuzzer:
         kinds = (self._near_miss,) * 6 + (self._json, self._json, self._odd_json, self._bytes)
         kind = self._one(kinds)
         body: bytes = kind(path) if kind == self._near_miss else kind()
-        return gzip.compress(body) if self._maybe(0.03) else body
+        return gzip.compress(body, mtime=0) if self._maybe(0.03) else body
 
     def _near_miss(self, path: str) -> bytes:
         """What a client would send, with a place or two that are wrong."""

@@ -22,7 +22,7 @@ class Proxy:
         self.delay = 0.0
         """Seconds that every piece from the server takes longer."""
         self.ends_after = b""
-        """What a client sends last: it arrives, and the connection ends."""
+        """What a client sends last: it arrives, but no answer comes back."""
         self.refuses = False
         """Whether new connections are ended at once."""
         threading.Thread(target=self._accept, daemon=True).start()
@@ -78,9 +78,11 @@ class Proxy:
                 self._flows.wait()
                 if is_answer and self.delay:
                     time.sleep(self.delay)
-                target.sendall(piece)
-                if self.ends_after and not is_answer and self.ends_after in piece:
+                is_last = self.ends_after and not is_answer and self.ends_after in piece
+                if is_last:
                     _end(source)
+                target.sendall(piece)
+                if is_last:
                     break
         _end(source)
         _end(target)

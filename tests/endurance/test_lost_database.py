@@ -48,8 +48,9 @@ PATHS = (
     "/nowhere",
     "/?specversion=1.0-rc2",
 )
-LONGEST = 3.0
-"""Seconds after which everybody has been told that the database is away."""
+LONGEST = 20.0
+"""Seconds after which everybody has been told that the database is away, on a machine with other work."""
+WAIT_S = 5.0
 
 
 def test_a_database_that_is_killed_and_comes_back(own_server: Postgres, receiver: Receiver, tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_a_silent_database_holds_up_nobody_who_does_not_need_it(postgres: Postgr
 
 
 def test_a_lost_database_is_told_in_a_sentence(own_server: Postgres) -> None:
-    with open_store(own_server.registry(), write_wait_s=0.5) as store:
+    with open_store(own_server.registry(), write_wait_s=WAIT_S) as store:
         store.version()
         own_server.kill()
         with pytest.raises(RegistryProblem, match="The database does not answer"):
@@ -147,7 +148,7 @@ def test_a_lost_database_is_told_in_a_sentence(own_server: Postgres) -> None:
             with pytest.raises(RegistryProblem, match="The database does not answer"), use():
                 pass
         assert store.claim("links") is None
-        assert time.monotonic() - begun < 0.5, "it is known to be away, and nobody waits for it"
+        assert time.monotonic() - begun < WAIT_S, "it is known to be away, and nobody waits for it"
         own_server.start()
         wait_until(lambda: not store.trouble(0))
         assert store.version() > 0
@@ -166,5 +167,9 @@ def test_whether_a_commit_was_kept_is_not_known_when_the_connection_ends(postgre
             write(store)
         proxy.ends_after = b""
         wait_until(lambda: not store.trouble(0))
-        with store.read() as tx:
-            assert tx.record("tests", "one") == b"{}", "this time it was"
+
+        def is_kept() -> bool:
+            with store.read() as tx:
+                return tx.record("tests", "one") == b"{}"
+
+        wait_until(is_kept, "that the server did what it was told before the connection ended")
