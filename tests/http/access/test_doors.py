@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from postroom.access.audit import read_audit
+from postroom.access.authentication import Authenticator
 from postroom.access.grants import add_grants, parse_grant, remove_grants
 from postroom.access.keys import revoke_key, rotate_key
 from postroom.errors import AccessRefused, BadSetting
+from postroom.http.access.doors import Doors
 from postroom.http.server.app import create_app
+from postroom.http.server.base_url import BaseUrlReader
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.access.conftest import MakeKey
@@ -270,6 +274,22 @@ def test_a_principal_may_send_so_many_requests_a_minute(guarded: Start, make_key
     one, other, service = make_key("one", "read:/"), make_key("other", "read:/"), guarded(requests_per_minute=2)
     assert [service.ask("GET", "/", headers=bearer(one)).status for _ in range(3)] == [200, 200, 429]
     assert service.ask("GET", "/", headers=bearer(other)).status == 200
+
+
+def test_a_known_key_that_comes_from_another_address_has_signed_in_there(store: Store, make_key: MakeKey) -> None:
+    settings = Settings(access="on")
+    doors = Doors(Authenticator(store, settings), settings, BaseUrlReader())
+    headers = {b"authorization": f"Bearer {make_key('ci', 'read:/')}".encode()}
+    for peer in ("203.0.113.9", "203.0.113.9", "198.51.100.3"):
+        scope = {"method": "GET", "raw_path": b"/", "headers": [*headers.items()], "client": (peer, 4711)}
+        doors.admit(scope, headers, store.version(), waits=True)
+    doors.journal.flush(store)
+    with store.read() as tx:
+        found = read_audit(tx, event="signin")
+    assert sorted((one.principal, one.address) for one in found) == [
+        ("key:ci", "198.51.100.3"),
+        ("key:ci", "203.0.113.9"),
+    ]
 
 
 def test_grants_in_a_file_are_the_only_ones(guarded: Start, make_key: MakeKey, tmp_path: Path) -> None:

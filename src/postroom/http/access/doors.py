@@ -72,11 +72,12 @@ class Doors:
         `version` is the store's. Unless it may take a while, MustVerify for credentials that have to be looked at in a
         thread.
         """
+        address = self._base_urls.client_address(scope)
         if self._is_plain and b"authorization" in headers and len(headers) == len(scope["headers"]):
             known = self.authenticator.known(headers[b"authorization"], version)
-            if known is not None:
+            if known is not None:  # a key that was stolen is known, too: the audit says where it is used
+                self.journal.note_sign_in(known.permissions.principal, address, "key")
                 return known
-        address = self._base_urls.client_address(scope)
         if self._is_open(scope.get("raw_path", b"")) or _is_preflight(scope, headers):
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
