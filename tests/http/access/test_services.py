@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from postroom.registry.operations import import_document
+from postroom.replication.subscriptions.subscription_store import put_progress, read_progress
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.principals import Principal, permitted
@@ -140,6 +142,35 @@ def test_subscriptions_belong_to_whoever_made_them(anna: Principal, bert: Princi
     assert anna.ask("PUT", path, {**shown, "owner": "bert"}).json["owner"] == "anna"
     assert admin.ask("PUT", path, shown).json["owner"] == "anna"
     assert admin.ask("DELETE", path).status == 200
+
+
+@pytest.mark.parametrize(
+    ("subject", "is_shown"),
+    [
+        ("/messagegroups/fleet/messages/moved", True),
+        ("/messagegroups/ovens", False),
+        ("/messagegroups/ovens/messages/moved/versions/1", False),
+        ("/messagecatalog/fleet/messagedefinitions/moved/versions/2", True),
+        ("/messagecatalog/ovens", False),
+        ("/messagecatalog/ovens/messagedefinitions/moved", False),
+        ("/", True),
+        ("/model", True),
+    ],
+)
+def test_an_event_that_did_not_arrive_is_shown_while_it_may_be_read(
+    anna: Principal, admin: Principal, subject: str, is_shown: bool
+) -> None:
+    path = f"/subscriptions/{anna.ask('POST', '/subscriptions', subscription()).json['id']}"
+    event = {"id": "1", "type": "io.xregistry.group.updated", "subject": subject}
+    with anna.store.write() as tx:
+        progress = read_progress(tx, path.rpartition("/")[2])
+        stuck = msgspec.structs.replace(progress, status="dead", error="no", event=event)
+        put_progress(tx, path.rpartition("/")[2], stuck)
+    assert ("event" in anna.get(f"{path}/delivery")) == is_shown
+    assert admin.get(f"{path}/delivery")["event"] == event
+    assert anna.ask("POST", f"{path}/resume?skip").status == 200
+    assert bool(anna.get(f"{path}/deadletters")) == is_shown
+    assert [letter["event"] for letter in admin.get(f"{path}/deadletters")] == [event]
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,7 @@ def _remove(request: Request, store: Store, settings: Settings, subscription_id:
 
 def _delivery(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
     with store.read() as tx:
-        subscription_store.read(tx, subscription_id)
-        return Response(json=subscription_store.read_progress(tx, subscription_id).shown())
+        return Response(json=subscription_store.shown_progress(tx, subscription_id))
 
 
 def _letters(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import unquote
 
-from postroom.documents.dialects.messagecatalog_ids import catalog_segment
+from postroom.documents.dialects.messagecatalog_ids import catalog_segment, entity_id
 from postroom.registry.entities import Change
 from postroom.registry.read.resource_history import NumberedState, number_after, read_states
 from postroom.registry.transaction_interface import Transaction
@@ -38,6 +39,17 @@ def catalog_events_of(
         name = f"{change.mark}-catalog"
         event = {"specversion": "1.0", "type": kind, "source": base, "subject": subject, "id": name}
         yield change.sequence, {**event, "time": time}
+
+
+def subject_xid(subject: str) -> str:
+    """The xid of what an event is about, be it one of the catalog or of the registry; of a version its definition's."""
+    match subject.split("/"):
+        case ["", "messagecatalog", group]:
+            return f"/messagegroups/{entity_id(unquote(group))}"
+        case ["", "messagecatalog", group, "messagedefinitions", message, *_]:
+            return f"/messagegroups/{entity_id(unquote(group))}/messages/{entity_id(unquote(message))}"
+        case _:
+            return subject
 
 
 class _Catalog:

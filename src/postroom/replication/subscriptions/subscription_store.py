@@ -13,8 +13,10 @@ from postroom.errors import PostroomError
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import timestamp
 from postroom.replication.changes.cursors import LAST, sequence_of
+from postroom.replication.changes.messagecatalog_events import subject_xid
 from postroom.replication.subscriptions.credentials import Credential, refers
 from postroom.replication.subscriptions.delivery_progress import DeliveryProgress
+from postroom.replication.subscriptions.sinks.sink import Event
 from postroom.replication.subscriptions.sinks.sink_table import missing_library
 from postroom.replication.subscriptions.subscription import Subscription, SubscriptionRefused, parse_subscription
 from postroom.settings import Settings
@@ -147,9 +149,25 @@ def confirm(tx: Transaction, subscription_id: str, key: str, rate: int) -> bool:
 
 
 def dead_letters(tx: Transaction, subscription_id: str) -> list[dict[str, Any]]:
-    """The events of a subscription that a person gave up."""
+    """The events of a subscription that a person gave up, of those that whoever asks may read now."""
     read(tx, subscription_id)
-    return [msgspec.json.decode(body) for _, body in _dead_letters(tx, subscription_id)]
+    letters = [msgspec.json.decode(body) for _, body in _dead_letters(tx, subscription_id)]
+    return [letter for letter in letters if _may_read(tx, letter["event"])]
+
+
+def shown_progress(tx: Transaction, subscription_id: str) -> dict[str, Any]:
+    """How far its delivery is, with the event that is in the way, if whoever asks may read that now."""
+    read(tx, subscription_id)
+    found = read_progress(tx, subscription_id)
+    if found.event is not None and not _may_read(tx, found.event):
+        found = msgspec.structs.replace(found, event=None)
+    return found.shown()
+
+
+def _may_read(tx: Transaction, event: Event) -> bool:
+    """Whether an event is about something that is shown, as most are; their owners may have lost a grant since then."""
+    xid = subject_xid(event["subject"])
+    return xid.count("/") == 1 or tx.permissions.read.shows(xid)
 
 
 def read_progress(tx: Transaction, subscription_id: str) -> DeliveryProgress:
