@@ -31,7 +31,7 @@ COMMANDS = {
     "dead": "Count dead letters by outcome and reason.",
     "replay": "Send dead letters through the present catalog again.",
     "backfill": "Lift payload members into the columns that they have by now.",
-    "tidy": "Bring small files of tables together, and remove what nobody can need any more.",
+    "tidy": "Bring small files of tables together, and remove old ones.",
     "sql": "Run one SELECT over a lake with DuckDB.",
     "links": "List and change the links that a service runs by itself.",
     "replicate": "Copy a catalog, keep the copy up to date, and prove that it is.",

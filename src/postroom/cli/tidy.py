@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def command(
     lake: str, message: str, target_mb: int, most_mb: int, keep_hours: int, dry_run: bool, as_json: bool
 ) -> None:
-    """Bring small files of tables together, and remove what nobody can need any more.
+    """Bring small files of tables together, and remove old ones.
 
     A stream writes a file per batch, partition and table. This makes one file of many, shortens the logs of the tables,
     and removes files that were exchanged long ago, files of batches that died, and catalogs that no batch was sorted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
 import signal
@@ -18,8 +17,6 @@ from prometheus_client.samples import Sample
 from postroom.access.grants import parse_grant
 from postroom.access.keys import create_key
 from postroom.http.operations.metric_table import FAMILIES
-from postroom.http.operations.metrics import ProcessMetrics
-from postroom.http.operations.request_observer import RequestObserver
 from postroom.http.operations.route_templates import OTHER, route_of
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
@@ -217,31 +214,3 @@ def test_metrics_are_for_administrators_and_those_who_may_read_them(store: Store
     assert service.ask("GET", "/-/metrics", headers=given).status == 200
     assert service.ask("PUT", RIDE, {}, headers=given).status == 403
     assert service.ask("GET", "/messagegroups", headers=given).json == {}
-
-
-def test_a_request_costs_little_to_count() -> None:
-    """Less than a twentieth of what the smallest application on this server needs for a request (100 µs)."""
-
-    async def nothing(scope: object, receive: object, send: object) -> None:
-        await send({"type": "http.response.start", "status": 200})  # type: ignore[operator]
-        await send({"type": "http.response.body"})  # type: ignore[operator]
-
-    async def discard(message: object) -> None:
-        return None
-
-    async def measure() -> float:
-        observer = RequestObserver(nothing, ProcessMetrics())  # type: ignore[arg-type]
-        scope = {"method": "GET", "path": RIDE}
-        best = math.inf
-        for _ in range(5):
-            began = time.perf_counter()
-            for _ in range(5_000):
-                await observer(scope, discard, discard)  # type: ignore[arg-type]
-            with_it = time.perf_counter() - began
-            began = time.perf_counter()
-            for _ in range(5_000):
-                await nothing(scope, discard, discard)
-            best = min(best, (with_it - (time.perf_counter() - began)) / 5_000)
-        return best
-
-    assert asyncio.run(measure()) < 5e-6
