@@ -89,6 +89,7 @@ lock: $(BIN)/uv ## Pin the dependencies anew
 	@$(COMPILE) pyproject.toml $(EXTRAS:%=--extra %) --group dev -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml --extra amqp --constraint requirements/dev.txt -o requirements/amqp.txt
 	@$(COMPILE) pyproject.toml -o requirements/plain.txt
+	@$(COMPILE) pyproject.toml --extra postgres --extra tracing --constraint requirements/dev.txt -o requirements/server.txt
 
 clean: ## Remove what was built, keep .venv
 	@rm -rf site dist build demo-lake demo-work spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -170,6 +170,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     changes_kept: Annotated[
         int, Meta(ge=0, le=1_000_000_000, description="Most changes that are kept; 0 sets no limit.")
     ] = 0
+    history_kept: Annotated[
+        Literal["always", "with_changes"],
+        Meta(
+            description="How long superseded bodies are kept: always, or as long as the changes that show them. Those "
+            "of message definitions that are there, their versions in the message catalog, are kept either way."
+        ),
+    ] = "always"
     changes_name_attributes: Annotated[
         bool, Meta(description="Whether change events say which attributes changed.")
     ] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,10 +11,15 @@ import pytest
 
 from postroom.catalog.open_store import open_store
 from postroom.errors import CursorForeign, CursorTooOld
-from postroom.registry.operations import import_document
+from postroom.registry.operations import delete, import_document
+from postroom.registry.paths import resolve
+from postroom.registry.read.resource_history import load_state, read_states
+from postroom.registry.write.unit_of_work import UnitOfWork
+from postroom.replication.changes.audit import AuditEntry, entry_of
 from postroom.store.interface import Store
-from postroom.store.retention import FORGOTTEN, KIND, STEP, Retention
+from postroom.store.retention import FORGOTTEN, KIND, STEP, Due, Retention, count_due, prune
 from tests.replication.change_pages import read_changes
+from tests.store.random_registry import fill
 
 
 def ovens(count: int, name: str = "oven") -> dict[str, object]:
@@ -92,3 +98,171 @@ def test_history_is_kept_when_the_log_is_not(tmp_path: Path) -> None:
             write(store, ovens(1))
         with store.read() as tx:
             assert [old.epoch for old in tx.history("/messagegroups/oven0")] == [1, 2, 3, 4]
+
+
+KEPT_WITH_CHANGES = Retention(count=1, with_history=True)
+
+
+def states(store: Store, xid: str) -> int:
+    """How many superseded bodies there are of an entity and of what is below it."""
+    with store.read() as tx:
+        return len(tx.history_below(xid))
+
+
+def message(name: str) -> dict[str, object]:
+    return {"messagegroups": {"ovens": {"messages": {"heated": {"name": name}}}}}
+
+
+HEATED = "/messagegroups/ovens/messages/heated"
+
+
+def delete_entity(store: Store, xid: str) -> None:
+    with store.write() as tx:
+        work = UnitOfWork(tx)
+        delete(work, resolve(tx.model(), xid), None, None, "")
+        work.finish()
+
+
+def numbers(store: Store) -> list[tuple[int, str]]:
+    """The versions of a definition by number, as the message catalog has them."""
+    with store.read() as tx:
+        found = read_states(tx, HEATED)
+        return [(state.number, load_state(tx, state).version.attributes["name"]) for state in found]
+
+
+def test_superseded_bodies_go_with_their_changes_where_that_is_set(database: str) -> None:
+    with open_store(database, retention=KEPT_WITH_CHANGES) as store:
+        for _ in range(5):
+            write(store, ovens(1))
+        assert sequences(store) == [7]
+        with store.read() as tx:
+            assert [old.epoch for old in tx.history("/messagegroups/oven0")] == [4]  # what change 7 superseded
+            assert tx.history("/") == []
+
+
+def test_a_body_stays_as_long_as_a_change_shows_it(database: str) -> None:
+    with open_store(database, retention=Retention(count=3, with_history=True)) as store:
+        for _ in range(6):
+            write(store, ovens(1))
+        with store.read() as tx:
+            kept = {change.sequence for change in tx.changes(0, 100) if change.xid == "/messagegroups/oven0"}
+            assert {sequence for sequence, _ in tx.history_below("/messagegroups/oven0")} == kept == {6, 7, 8}
+
+
+def test_versions_of_a_definition_that_is_there_are_kept_with_their_numbers(database: str) -> None:
+    with open_store(database, retention=KEPT_WITH_CHANGES) as store:
+        for name in ("Warm", "Hot", "Hotter"):
+            write(store, message(name))
+        for _ in range(9):
+            write(store, ovens(1))
+        assert numbers(store) == [(1, "Warm"), (2, "Hot"), (3, "Hotter")]
+
+
+def test_versions_of_a_definition_that_is_gone_go_when_its_deletion_is_forgotten(database: str) -> None:
+    with open_store(database, retention=KEPT_WITH_CHANGES) as store:
+        for name in ("Warm", "Hot", "Hotter"):
+            write(store, message(name))
+        delete_entity(store, HEATED)
+        for _ in range(3):
+            write(store, ovens(1))
+        assert states(store, HEATED) == 0
+        write(store, message("Cold"))
+        assert numbers(store) == [(1, "Cold")]
+
+
+@pytest.mark.parametrize("deleted", [HEATED, "/messagegroups/ovens"])
+@pytest.mark.parametrize("kept", range(1, 9))
+def test_a_definition_that_comes_again_begins_with_number_one_wherever_the_log_ends(
+    kept: int, deleted: str, database: str
+) -> None:
+    with open_store(database, retention=Retention(count=kept, with_history=True)) as store:
+        for name in ("Warm", "Hot"):
+            write(store, message(name))
+        delete_entity(store, deleted)
+        write(store, message("Cold"))
+        write(store, message("Colder"))
+        write(store, ovens(2))
+        write(store, ovens(2))
+        assert numbers(store) == [(1, "Cold"), (2, "Colder")]
+
+
+def test_prune_deletes_at_once_what_its_dry_run_counts(database: str) -> None:
+    with open_store(database) as store:
+        for number in range(STEP):
+            write(store, {"messagegroups": {"ovens": {"name": f"Ovens {number}"}}})
+        for name in ("Warm", "Hot"):
+            write(store, message(name))
+            write(store, {"messagegroups": {"ovens": {"messages": {"heated-2": {"name": name}}}}})
+        delete_entity(store, f"{HEATED}-2")
+        write(store, ovens(1))
+        for retention in (Retention(), Retention(with_history=True)):
+            with store.read() as tx:
+                assert count_due(tx, retention) == Due(0, 0), "changes that are kept show the history"
+        before, total = sequences(store), states(store, "/messagegroups")
+        with store.read() as tx:
+            due = count_due(tx, KEPT_WITH_CHANGES)
+            logged = count_due(tx, Retention(count=1))
+        assert logged == Due(len(before) - 1, 0)
+        assert due.history > STEP
+        assert (sequences(store), states(store, "/messagegroups")) == (before, total), "counting deletes nothing"
+        assert prune(store, Retention(count=1)) == logged
+        with store.read() as tx:
+            left = count_due(tx, KEPT_WITH_CHANGES)
+        assert left == Due(0, due.history), "what is left from before the setting is due, too"
+        assert prune(store, KEPT_WITH_CHANGES) == left
+        assert prune(store, KEPT_WITH_CHANGES) == Due(0, 0)
+        assert numbers(store) == [(1, "Warm"), (2, "Hot")]
+        assert states(store, f"{HEATED}-2") == 0
+
+
+def test_versions_of_a_definition_go_with_the_group_that_was_deleted(database: str) -> None:
+    with open_store(database, retention=KEPT_WITH_CHANGES) as store:
+        for name in ("Warm", "Hot"):
+            write(store, message(name))
+        delete_entity(store, "/messagegroups/ovens")
+        for _ in range(3):
+            write(store, ovens(1))
+        assert states(store, "/messagegroups/ovens") == 0
+
+
+def audit(store: Store, last: int) -> list[AuditEntry]:
+    with store.read() as tx:
+        return [entry_of(tx, change) for change in tx.changes(0, 10**6)][-last:]
+
+
+def versions(store: Store) -> dict[str, list[tuple[int, str]]]:
+    with store.read() as tx:
+        messages = [xid for xid in tx.xids() if xid.count("/") == 4 and "/messages/" in xid]
+        return {
+            xid: [(one.number, repr(load_state(tx, one).version)) for one in read_states(tx, xid)] for xid in messages
+        }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_that_is_still_shown_changes_by_pruning(seed: int, database: str) -> None:
+    fill(database, seed)
+    with open_store(database) as store:
+        shown, numbered = audit(store, 10), versions(store)
+        retention = Retention(count=10, with_history=True)
+        with store.read() as tx:
+            due = count_due(tx, retention)
+        assert due.history > 0
+        assert prune(store, retention) == due
+        assert audit(store, 10) == shown
+        assert versions(store) == numbered
+
+
+def test_others_write_while_a_registry_is_pruned(database: str) -> None:
+    with open_store(database) as store, open_store(database) as other, ThreadPoolExecutor(1) as thread:
+        for _ in range(3):
+            write(store, ovens(STEP))
+        written = thread.submit(lambda: [write(other, {"messagegroups": {"bakery": {}}}) for _ in range(20)])
+        pruned = prune(store, Retention(count=1, with_history=True))
+        written.result()
+        assert pruned.changes > 2 * STEP
+        assert pruned.history > STEP
+        with store.read() as tx:
+            bakery = tx.entity("/messagegroups/bakery")
+            assert bakery is not None
+            assert bakery.epoch == 20
+            assert tx.changes(0, 10**6)[-1].xid in ("/", "/messagegroups/bakery")

@@ -12,6 +12,7 @@ from postroom.errors import ExtraMissing, FileMissing, SourceUnknown
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.operations import initialise
 from postroom.registry.rules import Rules
+from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.retention import FOREVER, Retention
 
@@ -46,6 +47,15 @@ def open_store(
         store.close()
         raise
     return store
+
+
+def retention_of(settings: Settings) -> Retention:
+    """What settings say of changes and history."""
+    return Retention(
+        days=settings.changes_kept_days,
+        count=settings.changes_kept,
+        with_history=settings.history_kept == "with_changes",
+    )
 
 
 def connect_store(

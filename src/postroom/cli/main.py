@@ -39,6 +39,7 @@ COMMANDS = {
     "backup": "Back up the registry in DB into FILE.",
     "restore": "Restore the backup FILE into DB, which must not have a registry.",
     "upgrade": "Bring the registry in DB to the schema of this version.",
+    "prune": "Delete the changes and history of DB that need not be kept.",
     "keys": "Make, list, rotate and revoke API keys.",
     "grants": "List and change who may do what.",
     "sessions": "List and end sessions of people who signed in with a browser.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from postroom.model.types import Model
@@ -81,6 +81,12 @@ class Transaction(Protocol):
 
     def forget_changes(self, last: int) -> None:
         """Remove the rows of the change log up to a sequence, but never the newest."""
+
+    def forget_history(self, states: Iterable[tuple[str, int]]) -> int:
+        """Remove superseded bodies, each by its xid and the sequence of the change that superseded it; how many."""
+
+    def history_after(self, after: tuple[str, int], limit: int) -> list[tuple[str, int]]:
+        """Superseded bodies by xid and sequence, in that order; restrictions do not apply."""
 
     def superseded(self, xid: str, after: int) -> tuple[int, Entity] | None:
         """The first body of an entity that a change after a sequence superseded, and that change's sequence."""

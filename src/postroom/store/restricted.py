@@ -8,7 +8,7 @@ same: what the principal may not read counts as absent.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -243,6 +243,14 @@ class RestrictedTransaction:
     def forget_changes(self, last: int) -> None:
         """Remove the oldest rows of the change log."""
         self._tx.forget_changes(last)
+
+    def forget_history(self, states: Iterable[tuple[str, int]]) -> int:
+        """Remove superseded bodies."""
+        return self._tx.forget_history(states)
+
+    def history_after(self, after: tuple[str, int], limit: int) -> list[tuple[str, int]]:
+        """Superseded bodies by xid and sequence, shown or not: this is for retention."""
+        return self._tx.history_after(after, limit)
 
     def superseded(self, xid: str, after: int) -> tuple[int, Entity] | None:
         """The first superseded body after a sequence."""

@@ -286,6 +286,18 @@ class SqlTransaction(ABC):
             "DELETE FROM change WHERE sequence <= ? AND sequence < (SELECT max(sequence) FROM change)", (last,)
         )
 
+    def forget_history(self, states: Iterable[tuple[str, int]]) -> int:
+        """Remove superseded bodies."""
+        rows = list(states)
+        self.flush()
+        self._run_many("DELETE FROM history WHERE xid = ? AND sequence = ?", rows)
+        return len(rows)
+
+    def history_after(self, after: tuple[str, int], limit: int) -> list[tuple[str, int]]:
+        """A part of the primary key of the history."""
+        query = "SELECT xid, sequence FROM history WHERE (xid, sequence) > (?, ?) ORDER BY xid, sequence LIMIT ?"
+        return [(str(xid), int(sequence)) for xid, sequence in self._execute(query, (*after, limit))]
+
     def superseded(self, xid: str, after: int) -> tuple[int, Entity] | None:
         """The first superseded body after a sequence."""
         query = f"SELECT {ENTITY_COLUMNS}, sequence FROM history WHERE xid = ? AND sequence > ? ORDER BY sequence"  # noqa: S608

@@ -139,20 +139,19 @@ def worker_app(
     """The application of one process; a worker ends when the process that started it is gone."""
     import postroom.catalog.entity_lint  # noqa: F401  # so that the first write need not wait for it
     from postroom.access.grants import disown_group, own_new_group
-    from postroom.catalog.open_store import open_store
+    from postroom.catalog.open_store import open_store, retention_of
     from postroom.catalog.wiring import rules_of
     from postroom.http.operations.server_process import ServerProcess
     from postroom.http.server.app import create_app
     from postroom.messages.gc_pause import collect_rarely
     from postroom.replication.replicas.origins import guarded
-    from postroom.store.retention import Retention
 
     logs.apply()
     if os.getpid() != parent:
         patience = settings.drain_s + settings.stop_timeout_s + ORPHAN_SECONDS
         threading.Thread(target=_follow, args=(parent, patience), daemon=True).start()
     try:
-        retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
+        retention = retention_of(settings)
         rules = msgspec.structs.replace(guarded(rules_of(settings), settings), most_entities=settings.max_entities)
         if settings.access == "on" and not settings.access_file:
             rules = msgspec.structs.replace(rules, group_created=own_new_group, group_deleted=disown_group)
