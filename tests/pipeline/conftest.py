@@ -209,7 +209,7 @@ class Fleet:
     @staticmethod
     def unknown_files(lake: Lake) -> set[str]:
         """Parquet files in a lake that no table has."""
-        folders = [*(place.folder for place in lake.places()), DEAD_LETTERS, LEDGER]
+        folders = [*(place.folder for place in lake.tables()), DEAD_LETTERS, LEDGER]
         known = {uri for folder in folders if lake.has(folder) for uri in DeltaTable(lake.path(folder)).file_uris()}
         return {str(path) for path in lake.root.rglob("*.parquet") if path.parent.name != "_delta_log"} - known
 

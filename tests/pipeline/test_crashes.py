@@ -196,7 +196,7 @@ def crash(folder: Path, size: int, rng: random.Random) -> Counter[str]:
 
 def ids(lake: Lake) -> Counter[str]:
     found: Counter[str] = Counter()
-    for place in lake.places():
+    for place in lake.tables():
         found.update(
             DeltaTable(lake.path(place.folder)).to_pyarrow_table(columns=["ce_id"]).column("ce_id").to_pylist()
         )
@@ -218,7 +218,7 @@ def test_every_record_is_there_once_whatever_was_killed(fleet: Any, tmp_path: Pa
     assert sum(killed.values()) >= min(CRASHES, 1)
     assert sum(entry.read for entry in entries) == RECORDS
     assert sum(sum(entry.dead.values()) for entry in entries) == len(range(0, RECORDS, DEAD))
-    assert len(list(lake.places())) == TABLES
+    assert len(list(lake.tables())) == TABLES
     found = ids(lake)
     assert len(found) == RECORDS
     assert set(found.values()) == {1}
@@ -237,7 +237,7 @@ def test_a_run_without_a_checkpoint_that_was_killed_costs_no_disk(spark: Any, fl
     lake = open_lake(tmp_path / "lake")
     left = fleet.unknown_files(lake)
     sort(spark, tmp_path / "in" / "000.jsonl", tmp_path / "catalog.json", lake.root)
-    assert len(list(lake.places())) == TABLES
+    assert len(list(lake.tables())) == TABLES
     assert fleet.unknown_files(lake) == set()
     # The driver may have died during the commit as well: then the next run finished that.
     assert left or len(read_ledger(lake)) == 2

@@ -307,8 +307,10 @@ class Engine:
     def _nothing_known(self, message: Message) -> Reason:
         """The reason for a message that no definition comes near to."""
         if message.attributes is not None:
-            kind = message.attributes.get("type", "none")
-            return Reason("", "/envelopemetadata/type", "no_definition", f"a type of {self._scope}", shorten(kind))
+            event_type = message.attributes.get("type", "none")
+            return Reason(
+                "", "/envelopemetadata/type", "no_definition", f"a type of {self._scope}", shorten(event_type)
+            )
         went, path = channel_of(message), wire_named(message.protocol).channel
         if went is not None:
             noun = "an address" if path[-1] == "to" else f"a {path[-1]}"

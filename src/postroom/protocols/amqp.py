@@ -50,7 +50,7 @@ AMQP = Wire(
     contenttype=("properties", "content-type"),
     contentencoding=("properties", "content-encoding"),
     channel=("properties", "to"),
-    kind=("properties", "subject"),
+    discriminator=("properties", "subject"),
     sent=("properties", "creation-time"),
     native_values=True,
 )

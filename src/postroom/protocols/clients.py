@@ -228,9 +228,9 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    for kind in (bool, int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
+    for scalar_type in (bool, int, float, str):
+        if isinstance(value, scalar_type):
+            return scalar_type(value)
     return None if value is None else str(value)
 
 

@@ -65,9 +65,9 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
     there (the first one is written), `contenttype` and `contentencoding` the paths of what says how to read the body;
-    `channel`, `kind`, `key` and `sent` the paths of where a message went, of what says which kind of message it is, of
-    its key, and of the time at which it was sent. The others say how headers look; `native_values` that they keep
-    numbers and booleans, `contenttype_attribute` that the content type is one of them.
+    `channel`, `discriminator`, `key` and `sent` the paths of where a message went, of what tells its type, of its key,
+    and of the time at which it was sent. The others say how headers look; `native_values` that they keep numbers and
+    booleans, `contenttype_attribute` that the content type is one of them.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     contenttype: tuple[str, ...] = ()
     contentencoding: tuple[str, ...] = ()
     channel: tuple[str, ...] = ()
-    kind: tuple[str, ...] = ()
+    discriminator: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
     headers_ignore_case: bool = False

@@ -60,7 +60,7 @@ def test_letters_that_fit_today_leave_the_dead_letters(sorted_lake: Lake, tolera
     after = letters(sorted_lake)
     assert sorted(row["outcome"] for row in after.values()) == ["malformed", "unmatched"]
     landed = before.keys() - after.keys()
-    new = [row for place in sorted_lake.places() for row in rows(sorted_lake, place.folder)]
+    new = [row for place in sorted_lake.tables() for row in rows(sorted_lake, place.folder)]
     replayed = {row["_record_id"]: row for row in new if row["_batch"].startswith("replay-")}
     assert replayed.keys() == landed
     for name in landed:

@@ -53,7 +53,7 @@ def position_rows(lake: Lake) -> int:
 
 
 def total_rows(lake: Lake) -> int:
-    return sum(count(lake, place.folder) for place in lake.places()) + count(lake, "_dead_letters")
+    return sum(count(lake, place.folder) for place in lake.tables()) + count(lake, "_dead_letters")
 
 
 @pytest.mark.parametrize("tables", [0, 1, 2, 3, 99])
@@ -79,7 +79,7 @@ def test_a_commit_that_died_is_finished_exactly_once(
 
 def test_a_table_whose_making_died_is_made(fleet: Any, lake: Lake, catalog: Catalog, records: Path) -> None:
     (lake.path("shop/order.placed") / "_delta_log").mkdir(parents=True)
-    assert list(lake.places()) == []
+    assert list(lake.tables()) == []
     job = fleet.job(lake, catalog.compiled)
     commit_batch(lake, job, "records", [fleet.task(job, records)])
     assert count(lake, "shop/order.placed") == 6
@@ -106,7 +106,7 @@ def test_a_batch_that_does_not_add_up_is_refused(fleet: Any, lake: Lake, catalog
     written = msgspec.structs.replace(fleet.task(job, records), read=25)
     with pytest.raises(LakeRefused, match="read 25 messages but wrote 24"):
         commit_batch(lake, job, "records", [written])
-    assert list(lake.places()) == []
+    assert list(lake.tables()) == []
     assert read_ledger(lake) == []
 
 
@@ -136,7 +136,7 @@ def test_a_changed_type_means_a_new_table(fleet: Any, lake: Lake, tmp_path: Path
         assert [(change.table, change.kind) for change in entry.changes] == expected
     assert position_rows(lake) == 1
     assert count(lake, "fleet/vehicle.position@2") == 2
-    assert [place.name for place in lake.places()] == ["vehicle.position", "vehicle.position@2"]
+    assert [place.name for place in lake.tables()] == ["vehicle.position", "vehicle.position@2"]
 
 
 def test_a_foreign_table_in_the_way_is_left_alone(fleet: Any, lake: Lake, catalog: Catalog, records: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_late_commit_finds_that_it_was_given_up(fleet: Any, lake: Lake, job: J
     sweep(lake)
     with pytest.raises(LakeRefused, match="the batch was given up"):
         commit_batch(lake, job, "", [written])
-    assert list(lake.places()) == []
+    assert list(lake.tables()) == []
 
 
 def test_a_claim_without_a_lock_counts_for_a_week(fleet: Any, lake: Lake, job: Job, records: Path) -> None:

@@ -171,8 +171,8 @@ class MessageWriter:
             message.list_value.SetInParent()
             self.write(message.list_value, value, steps, depth + 1)
         else:
-            kind = "bool" if isinstance(value, bool) else "string" if isinstance(value, str) else "number"
-            self._member(message, type(message).DESCRIPTOR.fields_by_name[f"{kind}_value"], value, steps, depth)
+            value_type = "bool" if isinstance(value, bool) else "string" if isinstance(value, str) else "number"
+            self._member(message, type(message).DESCRIPTOR.fields_by_name[f"{value_type}_value"], value, steps, depth)
 
     def _any(self, message: Any, value: Any, steps: Steps, depth: int) -> None:
         url = value.get("@type", None if value else "") if isinstance(value, dict) else None

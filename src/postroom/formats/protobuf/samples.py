@@ -79,9 +79,9 @@ class _SampleGenerator:
         key = self._scalar(member.type)
         return str(key).lower() if isinstance(key, bool) else str(key)
 
-    def _scalar(self, kind: int) -> Any:
-        if kind in INTEGERS:
-            low, high = INTEGERS[kind]
+    def _scalar(self, field_type: int) -> Any:
+        if field_type in INTEGERS:
+            low, high = INTEGERS[field_type]
             return self.rng.randint(max(low, -1000), 1000) if self.rng.random() < 0.9 else self.rng.choice((low, high))
         made: dict[int, Callable[[], Any]] = {
             _F.TYPE_DOUBLE: lambda: round(self.rng.uniform(-1000, 1000), 3),
@@ -90,7 +90,7 @@ class _SampleGenerator:
             _F.TYPE_BOOL: lambda: self.rng.random() < 0.5,
             _F.TYPE_BYTES: lambda: self.rng.randbytes(self.rng.randint(0, 8)),
         }
-        return made[kind]() if kind in made else "".join(self.rng.choices(string.ascii_lowercase, k=8))
+        return made[field_type]() if field_type in made else "".join(self.rng.choices(string.ascii_lowercase, k=8))
 
     def _known(self, message: Descriptor) -> Any:
         self.left -= 1

@@ -8,8 +8,8 @@ from typing import Any
 
 _PREFIX = "google.protobuf."
 WRAPPERS = frozenset(
-    _PREFIX + f"{kind}Value"
-    for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+    _PREFIX + f"{wrapped}Value"
+    for wrapped in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 )
 TIMESTAMP, DURATION, FIELD_MASK = _PREFIX + "Timestamp", _PREFIX + "Duration", _PREFIX + "FieldMask"
 STRUCT, VALUE, LIST_VALUE, ANY = _PREFIX + "Struct", _PREFIX + "Value", _PREFIX + "ListValue", _PREFIX + "Any"
@@ -92,14 +92,14 @@ def list_value(message: Any) -> list[Any]:
 
 def free_value(message: Any) -> Any:
     """A Value as a JSON value; numbers that JSON does not have become texts."""
-    kind = message.WhichOneof("kind")
-    if kind == "number_value":
+    member = message.WhichOneof("kind")
+    if member == "number_value":
         return _plain_number(message.number_value)
-    if kind == "struct_value":
+    if member == "struct_value":
         return struct_value(message.struct_value)
-    if kind == "list_value":
+    if member == "list_value":
         return list_value(message.list_value)
-    return getattr(message, kind) if kind in ("string_value", "bool_value") else None
+    return getattr(message, member) if member in ("string_value", "bool_value") else None
 
 
 def _plain_number(number: float) -> Any:

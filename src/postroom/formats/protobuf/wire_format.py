@@ -83,11 +83,11 @@ def missing_members(message: Message) -> list[Violation]:
     waiting: list[tuple[tuple[object, ...], Any]] = [((), message)]
     while waiting and len(found) < MOST_VIOLATIONS:
         steps, current = waiting.pop()
-        kind = type(current)
+        message_type = type(current)
         found += [
             Violation(pointer(steps), "payload_required", field.name, "nothing")
-            for field in kind.DESCRIPTOR.fields
-            if field.is_required and not kind.HasField(current, field.name)
+            for field in message_type.DESCRIPTOR.fields
+            if field.is_required and not message_type.HasField(current, field.name)
         ]
         waiting += _submessages(current, steps)
     return found

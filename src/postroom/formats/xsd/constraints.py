@@ -11,10 +11,10 @@ def constraints(declaration: Any) -> set[str]:
     """The keys, references and unique values that an element demands, in words."""
     found = set()
     for rule in getattr(declaration, "identities", None) or ():
-        kind = type(rule).__name__.removeprefix("Xsd").lower()
+        constraint_type = type(rule).__name__.removeprefix("Xsd").lower()
         paths = [rule.selector.path, *(field.path for field in rule.fields)] if rule.selector is not None else []
         refer = getattr(getattr(rule, "refer", None), "name", "") or ""
-        found.add(f"the {kind} {rule.local_name!r} over {' '.join(paths)} {refer}".strip())
+        found.add(f"the {constraint_type} {rule.local_name!r} over {' '.join(paths)} {refer}".strip())
     return found
 
 
@@ -26,14 +26,14 @@ def alternatives(declaration: Any) -> tuple[str, ...]:
     )
 
 
-def asserted(kind: Any) -> set[str]:
+def asserted(xsd_type: Any) -> set[str]:
     """The assertions of a type."""
-    return {str(rule.path) for rule in getattr(kind, "assertions", None) or ()}
+    return {str(rule.path) for rule in getattr(xsd_type, "assertions", None) or ()}
 
 
-def open_content(kind: Any) -> bool:
+def open_content(xsd_type: Any) -> bool:
     """Whether a type lets in elements between those that it names."""
-    opened = getattr(kind, "open_content", None)
+    opened = getattr(xsd_type, "open_content", None)
     return opened is not None and getattr(opened, "mode", "none") != "none"
 
 

@@ -14,9 +14,9 @@ from postroom.formats.xsd.xml_names import ANY_TYPE, XML, XS, XSI
 _STRANGERS = ("{urn:example:other}extra", "extra", "{urn:example:more}extra")
 
 
-def model_of(kind: Any) -> Model:
+def model_of(xsd_type: Any) -> Model:
     """The children that a complex type allows; none for a type with simple content."""
-    return _particle(kind.content) if isinstance(kind.content, XsdGroup) else EMPTY
+    return _particle(xsd_type.content) if isinstance(xsd_type.content, XsdGroup) else EMPTY
 
 
 def _particle(particle: Any) -> Model:
@@ -51,12 +51,12 @@ def substitutes(declaration: Any) -> list[Any]:
 
 def is_open(declaration: Any, bases: Set[int]) -> bool:
     """Whether the payload decides what an element is: by a substitute, a derived type, or a type that depends."""
-    kind = declaration.type
+    xsd_type = declaration.type
     return (
         bool(substitutes(declaration))
         or bool(getattr(declaration, "alternatives", ()))
-        or kind.name == ANY_TYPE
-        or (kind.is_complex() and (kind.abstract or id(kind) in bases))
+        or xsd_type.name == ANY_TYPE
+        or (xsd_type.is_complex() and (xsd_type.abstract or id(xsd_type) in bases))
     )
 
 
@@ -65,13 +65,13 @@ def bases_of(schema: Any) -> Set[int]:
     return {id(step) for found in list(schema.maps.types.values()) for step in _bases(found)}
 
 
-def _bases(kind: Any) -> list[Any]:
+def _bases(xsd_type: Any) -> list[Any]:
     found: list[Any] = []
-    if not getattr(kind, "is_complex", bool)() or (kind.name or "").startswith(f"{{{XS}}}"):
+    if not getattr(xsd_type, "is_complex", bool)() or (xsd_type.name or "").startswith(f"{{{XS}}}"):
         return found
-    base = kind.base_type
+    base = xsd_type.base_type
     while base is not None and base.is_complex() and base.name != ANY_TYPE and len(found) < 200:
-        if base is not kind:
+        if base is not xsd_type:
             found.append(base)
         base = base.base_type
     return found

@@ -49,10 +49,10 @@ class ElementPlan:
     def __init__(self, declaration: Any, plans: Plans) -> None:
         self.declaration = declaration
         self.tag: str = declaration.name
-        kind = declaration.type
+        xsd_type = declaration.type
         self.is_open = content_model_builder.is_open(declaration, plans.bases)
-        self.codec = plans.codec(kind) if kind.is_simple() and not self.is_open else None
-        self.type = plans.type(kind) if not kind.is_simple() and not self.is_open else None
+        self.codec = plans.codec(xsd_type) if xsd_type.is_simple() and not self.is_open else None
+        self.type = plans.type(xsd_type) if not xsd_type.is_simple() and not self.is_open else None
         self.default: str | None = declaration.default if declaration.default is not None else declaration.fixed
         self.nillable: bool = declaration.nillable
         self.decode = self._decoder()
@@ -89,14 +89,14 @@ class Child(msgspec.Struct, frozen=True):
 class TypePlan:
     """A complex type: its attributes, and its text or children."""
 
-    def __init__(self, kind: Any, plans: Plans) -> None:
-        self.kind = kind
+    def __init__(self, xsd_type: Any, plans: Plans) -> None:
+        self.xsd_type = xsd_type
         self._plans = plans
-        self.mixed = bool(kind.mixed)
-        self.text = plans.codec(kind.content) if kind.has_simple_content() else None
-        self.any_attribute = kind.attributes.get(None)
+        self.mixed = bool(xsd_type.mixed)
+        self.text = plans.codec(xsd_type.content) if xsd_type.has_simple_content() else None
+        self.any_attribute = xsd_type.attributes.get(None)
         self.attributes = self._attributes()
-        self.model: Model = content_model_builder.model_of(kind)
+        self.model: Model = content_model_builder.model_of(xsd_type)
         self._children: dict[str, Child] | None = None
         self._plain: dict[str, tuple[str, DecodeText]] | None = None
         self._width: float | None = None
@@ -116,12 +116,12 @@ class TypePlan:
     @property
     def has_wildcard(self) -> bool:
         """Whether elements may occur that the type does not name."""
-        return open_content(self.kind) or any(isinstance(leaf, ElementWildcard) for leaf in leaves(self.model))
+        return open_content(self.xsd_type) or any(isinstance(leaf, ElementWildcard) for leaf in leaves(self.model))
 
     def _attributes(self) -> dict[str, AttributePlan]:
         found = {}
         taken: set[str] = set()
-        for tag, declaration in self.kind.attributes.items():
+        for tag, declaration in self.xsd_type.attributes.items():
             if tag is None or declaration.use == "prohibited":
                 continue
             key = f"@{local_name(tag)}" if f"@{local_name(tag)}" not in taken else f"@{tag}"
@@ -202,7 +202,7 @@ class TypePlan:
         if self._width is None:
             self._width = 1.0  # where it holds itself
             inside = [child.plan.type for child in self.children.values()]
-            below = sum(1.0 if kind is None else kind.width() for kind in inside)
+            below = sum(1.0 if type_plan is None else type_plan.width() for type_plan in inside)
             self._width = max(len(self.attributes) + below, 1.0)
         return self._width
 
@@ -249,26 +249,26 @@ class Plans:
             self._elements[id(declaration)] = ElementPlan(declaration, self)
         return self._elements[id(declaration)]
 
-    def type(self, kind: Any) -> TypePlan:
+    def type(self, xsd_type: Any) -> TypePlan:
         """The plan of a complex type."""
-        if id(kind) not in self._types:
-            self._types[id(kind)] = TypePlan(kind, self)
-        return self._types[id(kind)]
+        if id(xsd_type) not in self._types:
+            self._types[id(xsd_type)] = TypePlan(xsd_type, self)
+        return self._types[id(xsd_type)]
 
-    def codec(self, kind: Any) -> Codec:
+    def codec(self, xsd_type: Any) -> Codec:
         """The codec of a simple type."""
-        if id(kind) not in self._codecs:
-            self._codecs[id(kind)] = codec(kind)
-        return self._codecs[id(kind)]
+        if id(xsd_type) not in self._codecs:
+            self._codecs[id(xsd_type)] = codec(xsd_type)
+        return self._codecs[id(xsd_type)]
 
 
-def _nil_aware(decode: Decode, kind: TypePlan | None) -> Decode:
+def _nil_aware(decode: Decode, type_plan: TypePlan | None) -> Decode:
     def decode_unless_nil(element: Any) -> Any:
         if (element.get(NIL) or "").strip() not in ("true", "1"):
             return decode(element)
         value: dict[str, Any] = {}
-        if kind is not None:
-            kind.read_attributes(element, value)
+        if type_plan is not None:
+            type_plan.read_attributes(element, value)
         return {**value, IS_NIL: True} if value else None
 
     return decode_unless_nil

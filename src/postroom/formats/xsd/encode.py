@@ -50,25 +50,25 @@ class _Writer:
             self._fill(made, plan.type, value)
         return made
 
-    def _fill(self, made: Any, kind: TypePlan, value: Any) -> None:
+    def _fill(self, made: Any, type_plan: TypePlan, value: Any) -> None:
         members = value if isinstance(value, dict) else {TEXT: value}
-        for found in kind.attributes.values():
+        for found in type_plan.attributes.values():
             if members.get(found.key) is not None:
                 made.set(found.tag, found.codec.encode(members[found.key]))
         for tag, text in (members.get(ANY_ATTRIBUTES) or {}).items():
             made.set(tag, text)
         if members.get(IS_NIL):
             return
-        if kind.mixed:
+        if type_plan.mixed:
             made.append(self._as_it_is(str(members.get(TEXT) or "")))
-        elif kind.text is not None:
-            made.text = "" if members.get(TEXT) is None else kind.text.encode(members[TEXT])
+        elif type_plan.text is not None:
+            made.text = "" if members.get(TEXT) is None else type_plan.text.encode(members[TEXT])
         else:
-            made.extend(_Order(self._queues(kind, members)).arranged(kind.model))
+            made.extend(_Order(self._queues(type_plan, members)).arranged(type_plan.model))
 
-    def _queues(self, kind: TypePlan, members: dict[str, Any]) -> dict[str, deque[Any]]:
+    def _queues(self, type_plan: TypePlan, members: dict[str, Any]) -> dict[str, deque[Any]]:
         queues: dict[str, deque[Any]] = {}
-        for tag, child in {child.key: (tag, child) for tag, child in kind.children.items()}.values():
+        for tag, child in {child.key: (tag, child) for tag, child in type_plan.children.items()}.values():
             if child.key not in members:
                 continue
             held = members[child.key]

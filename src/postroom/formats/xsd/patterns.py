@@ -136,8 +136,8 @@ def _parsed(pattern: str) -> Any:
 def _choices(parsed: Iterable[Any]) -> tuple[float, float]:
     """An upper bound of the paths through a pattern, and how many repeats have no end."""
     choices, endless = 1.0, 0.0
-    for kind, argument in parsed:
-        name = str(kind)
+    for opcode, argument in parsed:
+        name = str(opcode)
         if name == "MAX_REPEAT":
             inside, loops = _choices(argument[2])
             most = math.inf if argument[1] is _parser.MAXREPEAT else float(argument[1])
@@ -177,27 +177,27 @@ class _Builder:
         first: set[int] = set()
         last: set[int] = set()
         nullable = True
-        for kind, argument in parsed:
-            head, tail, empty = self.piece(str(kind), argument)
+        for opcode, argument in parsed:
+            head, tail, empty = self.piece(str(opcode), argument)
             self.join(last, head)
             first = first | head if nullable else first
             last = last | tail if empty else tail
             nullable = nullable and empty
         return first, last, nullable
 
-    def piece(self, kind: str, argument: Any) -> tuple[set[int], set[int], bool]:
-        if kind == "SUBPATTERN":
+    def piece(self, opcode: str, argument: Any) -> tuple[set[int], set[int], bool]:
+        if opcode == "SUBPATTERN":
             return self.sequence(argument[3])
-        if kind == "BRANCH":
+        if opcode == "BRANCH":
             branches = [self.sequence(branch) for branch in argument[1]]
             return (
                 set().union(*(branch[0] for branch in branches)),
                 set().union(*(branch[1] for branch in branches)),
                 any(branch[2] for branch in branches),
             )
-        if kind == "MAX_REPEAT":
+        if opcode == "MAX_REPEAT":
             return self.repeat(*argument)
-        return self.character(_characters(kind, argument, covering=True))
+        return self.character(_characters(opcode, argument, covering=True))
 
     def character(self, characters: Ranges) -> tuple[set[int], set[int], bool]:
         if len(self.positions) >= MOST_POSITIONS:
@@ -226,16 +226,16 @@ class _Builder:
         return first, ends or last, nullable or least == 0
 
 
-def _characters(kind: str, argument: Any, covering: bool = False) -> Ranges:
+def _characters(opcode: str, argument: Any, covering: bool = False) -> Ranges:
     """The characters that a position takes, or, which are fewer ranges, some that surely cover them."""
-    if kind == "LITERAL":
+    if opcode == "LITERAL":
         return ((argument, argument),)
-    if kind == "NOT_LITERAL":
+    if opcode == "NOT_LITERAL":
         return _complement([(argument, argument)])
-    if kind == "ANY":
+    if opcode == "ANY":
         return _complement([(10, 10)])
-    if kind != "IN":
-        raise SchemaRefused(f"a pattern uses {kind.lower()}, which XML Schema does not have.")
+    if opcode != "IN":
+        raise SchemaRefused(f"a pattern uses {opcode.lower()}, which XML Schema does not have.")
     ranges: list[Range] = []
     for name, item in argument:
         if str(name) == "CATEGORY":
@@ -249,21 +249,21 @@ def _characters(kind: str, argument: Any, covering: bool = False) -> Ranges:
 
 def _linear_pattern(parsed: Iterable[Any]) -> str:
     """The pattern for jsonschema-rs, with every character written out."""
-    return "".join(_linear_piece(str(kind), argument) for kind, argument in parsed)
+    return "".join(_linear_piece(str(opcode), argument) for opcode, argument in parsed)
 
 
-def _linear_piece(kind: str, argument: Any) -> str:
-    if kind == "SUBPATTERN":
+def _linear_piece(opcode: str, argument: Any) -> str:
+    if opcode == "SUBPATTERN":
         return f"(?:{_linear_pattern(argument[3])})"
-    if kind == "BRANCH":
+    if opcode == "BRANCH":
         return f"(?:{'|'.join(map(_linear_pattern, argument[1]))})"
-    if kind == "MAX_REPEAT":
+    if opcode == "MAX_REPEAT":
         least, most, inner = argument
         return f"(?:{_linear_pattern(inner)}){{{least},{'' if most is _parser.MAXREPEAT else most}}}"
     # Surrogates are no characters of a text.
     ranges = [
         found
-        for low, high in _characters(kind, argument)
+        for low, high in _characters(opcode, argument)
         for found in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high))
     ]
     members = "".join(f"{_escaped(low)}-{_escaped(high)}" for low, high in ranges if low <= high)

@@ -51,12 +51,12 @@ def _picked(wanted: str, fragment: str, elements: list[Any], types: list[Any]) -
     )
 
 
-def _declare(kind: Any) -> None:
+def _declare(xsd_type: Any) -> None:
     """Give a named type an element of the same name, so that validators can start there."""
-    schema = kind.getparent()
+    schema = xsd_type.getparent()
     namespace = schema.get("targetNamespace")
     prefix = {"picked": namespace} if namespace else None
-    name = kind.get("name")
+    name = xsd_type.get("name")
     if not namespace and None in schema.nsmap:
         raise SchemaRefused(f"the type {name!r} cannot be picked: the schema's default namespace hides it.")
     etree.SubElement(
@@ -73,8 +73,8 @@ def _wanted(fragment: str) -> str:
     return last.rpartition("}")[2].rpartition(":")[2]
 
 
-def _global(part: SchemaPart, kind: str) -> list[Any]:
-    return [child for child in part.root if child.tag == xs(kind) and child.get("name")]
+def _global(part: SchemaPart, component_tag: str) -> list[Any]:
+    return [child for child in part.root if child.tag == xs(component_tag) and child.get("name")]
 
 
 def _references(part: SchemaPart) -> list[Any]:

@@ -77,11 +77,11 @@ def counts_inside_repeats(parts: Iterable[SchemaPart]) -> bool:
     )
 
 
-def _named(parts: list[SchemaPart], kind: str) -> dict[str, Any]:
+def _named(parts: list[SchemaPart], component_tag: str) -> dict[str, Any]:
     # By local name: namespaces only make two things of one name, and the limits are far above what people write.
     named: dict[str, Any] = {}
     for part in parts:
-        for found in part.root.iter(xs(kind)):
+        for found in part.root.iter(xs(component_tag)):
             # A redefinition has itself as its base.
             if found.get("name") and found.getparent() is part.root:
                 named.setdefault(found.get("name"), found)

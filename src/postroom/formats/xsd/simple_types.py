@@ -60,12 +60,12 @@ class Codec(msgspec.Struct, frozen=True):
     encode: Callable[[Any], str]
 
 
-def facts(kind: Any) -> Facets:
+def facts(xsd_type: Any) -> Facets:
     """The facets of a simple type."""
-    steps = _steps(kind)
+    steps = _steps(xsd_type)
     builtin = next((step.name for step in steps if (step.name or "").startswith(f"{{{XS}}}")), xs("anySimpleType"))
     # For xmlschema a union of lists is a list as well.
-    variety = "union" if kind.is_union() else "list" if kind.is_list() else "atomic"
+    variety = "union" if xsd_type.is_union() else "list" if xsd_type.is_list() else "atomic"
     names = [local_name(step.name) for step in steps if (step.name or "").startswith(f"{{{XS}}}")]
     collected: dict[str, Any] = {"patterns": [], "asserted": False}
     for step in steps:
@@ -83,17 +83,17 @@ def facts(kind: Any) -> Facets:
         _primitive(names),
         is_integer,
         **{**collected, "patterns": tuple(collected["patterns"])},
-        space=_space(kind, variety),
+        space=_space(xsd_type, variety),
         item=_item(steps) if variety == "list" else None,
         members=_members(steps) if variety == "union" else (),
     )
 
 
-def _steps(kind: Any) -> list[Any]:
+def _steps(xsd_type: Any) -> list[Any]:
     steps: list[Any] = []
-    while kind is not None and len(steps) < 200 and hasattr(kind, "facets"):
-        steps.append(kind)
-        kind = kind.base_type
+    while xsd_type is not None and len(steps) < 200 and hasattr(xsd_type, "facets"):
+        steps.append(xsd_type)
+        xsd_type = xsd_type.base_type
     return steps
 
 
@@ -102,8 +102,8 @@ def _primitive(names: list[str]) -> str:
     return known[-1] if known else "anySimpleType"
 
 
-def _space(kind: Any, variety: str) -> str:
-    return "collapse" if variety != "atomic" else str(kind.white_space or "preserve")
+def _space(xsd_type: Any, variety: str) -> str:
+    return "collapse" if variety != "atomic" else str(xsd_type.white_space or "preserve")
 
 
 def _item(steps: list[Any]) -> Any:
@@ -211,9 +211,9 @@ def _collapsed(text: str) -> str:
     return " ".join(piece for piece in text.translate(_SPACES).split(" ") if piece)
 
 
-def codec(kind: Any) -> Codec:
+def codec(xsd_type: Any) -> Codec:
     """The codec of a simple type."""
-    of = facts(kind)
+    of = facts(xsd_type)
     fits = column(of)
     if of.variety == "list":
         item = codec(of.item)

@@ -52,13 +52,13 @@ def components(parts: list[SchemaPart], version: str, checked: bool = False) -> 
     A schema that libxml2 has checked is not checked again: that would take five times as long.
     """
     texts = {part.name: text_of(part) for part in parts}
-    kind = xmlschema.XMLSchema11 if version == "1.1" else xmlschema.XMLSchema10
+    schema_class = xmlschema.XMLSchema11 if version == "1.1" else xmlschema.XMLSchema10
     # Expressions are tried on the schema itself when they are read.
     bound = xpath.StepBudget(xpath.BUILDING_ELEMENTS) if xpath.are_in(parts) else nullcontext()
     try:
         with warnings.catch_warnings(), bound:
             warnings.simplefilter("ignore")
-            schema = kind(
+            schema = schema_class(
                 texts[parts[0].name],
                 validation="skip" if checked else "strict",
                 allow="none",

@@ -62,7 +62,7 @@ class StepBudget:
         self._before = sys.getprofile()
         sys.setprofile(self._count)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         sys.setprofile(self._before)
         if isinstance(error, _Stopped):
             raise TooComplex(str(error)) from None

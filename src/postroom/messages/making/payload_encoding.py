@@ -125,8 +125,8 @@ class PayloadEncoder:
         try:
             return schema.encode(data, contenttype)
         except SchemaRefused as error:
-            place = f"{self.definition.xid}{error.place}"
-            raise MakeRefused(error.sentence, place=place, remedy=error.remedy) from None
+            pointer = f"{self.definition.xid}{error.place}"
+            raise MakeRefused(error.sentence, place=pointer, remedy=error.remedy) from None
         except _ENCODE_ERRORS as error:
             raise self._encode_error(error) from None
 

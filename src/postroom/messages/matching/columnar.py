@@ -201,11 +201,11 @@ def judge_group(group: EventGroup) -> LandedEvents:
 
 
 def _renumbered(found: dict[int, T], kept: list[int]) -> dict[int, T]:
-    return {new: found[place] for new, place in enumerate(kept) if place in found}
+    return {new: found[row] for new, row in enumerate(kept) if row in found}
 
 
-def _thinned(columns: dict[str, Column], places: list[int]) -> dict[str, Column]:
-    return {name: drop_rows(column, places) for name, column in columns.items()}
+def _thinned(columns: dict[str, Column], rows: list[int]) -> dict[str, Column]:
+    return {name: drop_rows(column, rows) for name, column in columns.items()}
 
 
 def surely_timestamps(texts: Sequence[Any]) -> bool:
@@ -253,16 +253,18 @@ def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) ->
     """The data of events in structured mode with its content types; what is not plain is in doubt."""
     versions, encoded, data = columns["specversion"], columns.pop("data_base64"), columns.pop("data")
     if versions.count("1.0") != len(versions):
-        bad.update(place for place, version in enumerate(versions) if version != "1.0")
+        bad.update(row for row, version in enumerate(versions) if version != "1.0")
     if None not in encoded and not any(data):
         return _unpacked(encoded, bad), _content_types(columns["datacontenttype"], plan.definition.contenttype)
     if set(encoded) != _NOTHING:
-        bad.update(place for place, text in enumerate(encoded) if text is not None)
+        bad.update(row for row, text in enumerate(encoded) if text is not None)
     types = _content_types(columns["datacontenttype"], JSON_DATA)
     if types.count(JSON_DATA) != len(types):
-        odd = {kind for kind in set(types) if not is_json(kind)}
-        bad.update(place for place, kind in enumerate(types) if kind in odd)
-        types = [JSON_DATA if kind in odd else kind for kind in types]  # decoders of other types take no JSON
+        odd = {content_type for content_type in set(types) if not is_json(content_type)}
+        bad.update(row for row, content_type in enumerate(types) if content_type in odd)
+        types = [
+            JSON_DATA if content_type in odd else content_type for content_type in types
+        ]  # decoders of other types take no JSON
     return data, types
 
 
@@ -317,11 +319,11 @@ def _check(check: Check, column: Column, bound: dict[str, Column], bad: set[int]
     elif check.path in _FEW_VALUES and _check_distinct(check, column, bad):
         return
     elif _count_equal(check, column) != len(column) or (check.constant is None and check.constraint.required):
-        bad.update(place for place, value in enumerate(column) if check.problem(value, {}) is not None)
+        bad.update(row for row, value in enumerate(column) if check.problem(value, {}) is not None)
 
 
 def _check_rule(keeps_rule: Any, column: Column, bad: set[int]) -> None:
-    bad.update(place for place, value in enumerate(column) if value is not None and not keeps_rule(value))
+    bad.update(row for row, value in enumerate(column) if value is not None and not keeps_rule(value))
 
 
 def _check_distinct(check: Check, column: Column, bad: set[int]) -> bool:
@@ -332,7 +334,7 @@ def _check_distinct(check: Check, column: Column, bad: set[int]) -> bool:
         return False
     wrong = {value for value in values if check.problem(value, {}) is not None}
     if wrong:
-        bad.update(place for place, value in enumerate(column) if value in wrong)
+        bad.update(row for row, value in enumerate(column) if value in wrong)
     return True
 
 
@@ -345,7 +347,7 @@ def _count_equal(check: Check, column: Column) -> int:
 def _check_presence(check: Check, column: Column, bad: set[int]) -> None:
     # What is there and empty is in doubt as well: an id may not be.
     if check.constraint.required and not all(column):
-        bad.update(place for place, value in enumerate(column) if not value)
+        bad.update(row for row, value in enumerate(column) if not value)
 
 
 def _bind(template: Template, values: Column, bound: dict[str, Column], bad: set[int]) -> None:
@@ -357,7 +359,7 @@ def _bind(template: Template, values: Column, bound: dict[str, Column], bad: set
     if columns is None:
         columns = _bound_singly(template, values)
     if not all(columns[0]):
-        bad.update(place for place, text in enumerate(columns[0]) if not text and values[place] is not None)
+        bad.update(row for row, text in enumerate(columns[0]) if not text and values[row] is not None)
         columns = [[text or None for text in column] for column in columns]
     for name, column in zip(template.names, columns, strict=True):
         bound[name] = list(column) if name not in bound else _agreed(bound[name], column, bad)
@@ -373,18 +375,18 @@ def _bound_singly(template: Template, values: Column) -> list[Any]:
 def _agreed(known: Column, column: Iterable[Any], bad: set[int]) -> Column:
     """One variable has one value wherever it stands."""
     merged = []
-    for place, (one, other) in enumerate(zip(known, column, strict=True)):
+    for row, (one, other) in enumerate(zip(known, column, strict=True)):
         if one is not None and other is not None and one != other:
-            bad.add(place)
+            bad.add(row)
         merged.append(other if one is None else one)
     return merged
 
 
 def _content_types(stated: Column, absent: str) -> list[str]:
-    kinds = set(stated)
-    if len(kinds) == 1:
-        return [kinds.pop() or absent] * len(stated)
-    return [kind or absent for kind in stated]
+    content_types = set(stated)
+    if len(content_types) == 1:
+        return [content_types.pop() or absent] * len(stated)
+    return [content_type or absent for content_type in stated]
 
 
 def _columns(group: EventGroup) -> dict[str, Column]:
@@ -407,9 +409,9 @@ def _extensions(group: EventGroup) -> dict[int, dict[str, Any]]:
     for name in group.plan.undeclared:
         column = list(map(attrgetter(name), group.events)) if group.columns is None else group.columns.get(name, ())
         if column.count(None) != len(column):
-            for place, value in enumerate(column):
+            for row, value in enumerate(column):
                 if value is not None:
-                    found.setdefault(place, {})[name] = value
+                    found.setdefault(row, {})[name] = value
     return found
 
 

@@ -57,17 +57,17 @@ class DefinitionIndex:
         if message.attributes is None:
             # Without an envelope every definition that names a channel may be meant.
             return self.filters
-        kind = message.attributes.get("type")
-        typed = self._by_type.get(kind, []) if isinstance(kind, str) else []
+        event_type = message.attributes.get("type")
+        typed = self._by_type.get(event_type, []) if isinstance(event_type, str) else []
         return [*typed, *self._others] if self._others else typed
 
-    def has_type(self, kind: str) -> bool:
+    def has_type(self, event_type: str) -> bool:
         """Whether a definition fixes this type."""
-        return kind in self._by_type
+        return event_type in self._by_type
 
-    def contenders(self, protocol: str, kind: str) -> list[DefinitionMatcher]:
+    def contenders(self, protocol: str, event_type: str) -> list[DefinitionMatcher]:
         """The definitions that events of a type on a protocol may fit, before anything else is known of them."""
-        candidates = (c for c in (*self._by_type.get(kind, ()), *self._others) if c.takes_events)
+        candidates = (c for c in (*self._by_type.get(event_type, ()), *self._others) if c.takes_events)
         found = [c for c in candidates if c.definition.protocol in ("", protocol)]
         if any(c.has_repeats for c in found):
             return []  # only the exact rules know which header is which
@@ -118,14 +118,14 @@ class DefinitionIndex:
                 or self._near_types(message)
                 or self._near_contents(message)
             )
-        kind = message.attributes.get("type")
-        if not isinstance(kind, str):
+        event_type = message.attributes.get("type")
+        if not isinstance(event_type, str):
             return []
-        if kind in self._by_type:
-            return [candidate.reasons(message)[0] for candidate in self._by_type[kind]]
+        if event_type in self._by_type:
+            return [candidate.reasons(message)[0] for candidate in self._by_type[event_type]]
         return [
-            Reason(candidate.definition.xid, "/envelopemetadata/type", "constant_mismatch", close, shorten(kind))
-            for close in self._similar_types(kind[:200])
+            Reason(candidate.definition.xid, "/envelopemetadata/type", "constant_mismatch", close, shorten(event_type))
+            for close in self._similar_types(event_type[:200])
             for candidate in self._by_type[close]
         ]
 
@@ -166,25 +166,25 @@ class DefinitionIndex:
         found = (c.reasons(message) for c in itertools.islice(typed, _MOST_COMPARED))
         return [reasons[0] for reasons in found if [r.at for r in reasons] == ["/datacontenttype"]][:_MOST_SHOWN]
 
-    def _similar_types(self, kind: str) -> tuple[str, ...]:
-        found = self._similar.get(kind)
+    def _similar_types(self, event_type: str) -> tuple[str, ...]:
+        found = self._similar.get(event_type)
         if found is None:
-            found = self._find_similar(kind)
+            found = self._find_similar(event_type)
             if len(self._similar) < _MOST_SIMILAR:
-                self._similar[kind] = found
+                self._similar[event_type] = found
         return found
 
     @functools.cached_property
     def _types(self) -> list[str]:
         return sorted(self._by_type)
 
-    def _find_similar(self, kind: str) -> tuple[str, ...]:
+    def _find_similar(self, event_type: str) -> tuple[str, ...]:
         # Only what comes after the prefix that all types share tells whether two are alike.
-        shared = len(_shared_prefix([kind, *self._types[:1], *self._types[-1:]]))
-        place = bisect.bisect(self._types, kind)
-        near = self._types[max(0, place - _MOST_COMPARED // 2) : place + _MOST_COMPARED // 2]
+        shared = len(_shared_prefix([event_type, *self._types[:1], *self._types[-1:]]))
+        position = bisect.bisect(self._types, event_type)
+        near = self._types[max(0, position - _MOST_COMPARED // 2) : position + _MOST_COMPARED // 2]
         tails = {known[shared:]: known for known in near}
-        return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
+        return tuple(tails[tail] for tail in difflib.get_close_matches(event_type[shared:], tails, n=2, cutoff=0.75))
 
 
 def channel_of(message: Message) -> Any:
@@ -201,10 +201,10 @@ def _bring_up_to_date(
     coming: dict[str | None, list[DefinitionMatcher]] = {candidate.type: [] for candidate in gone}
     for candidate in fresh:
         coming.setdefault(candidate.type, []).append(candidate)
-    for kind, found in coming.items():
-        staying = [candidate for candidate in by_type.pop(kind, ()) if id(candidate) not in leaving]
+    for event_type, found in coming.items():
+        staying = [candidate for candidate in by_type.pop(event_type, ()) if id(candidate) not in leaving]
         if staying or found:
-            by_type[kind] = sorted([*staying, *found], key=lambda c: c.definition.xid) if staying else found
+            by_type[event_type] = sorted([*staying, *found], key=lambda c: c.definition.xid) if staying else found
 
 
 def _bases_of_meant(candidates: list[DefinitionMatcher]) -> frozenset[str]:

@@ -28,8 +28,8 @@ _COMMON_TO_MANY = ("content-type", "content_type", "content-encoding", "method")
 _ALONE, _TEMPLATE, _CONSTANT = 1, 2, 3
 _REQUIRED = "required"
 
-Place = tuple[str, ...]
-Rule = tuple[Place, str]
+FullPath = tuple[str, ...]
+Rule = tuple[FullPath, str]
 _MISSING = Reason("", "", "required_missing")
 
 
@@ -80,7 +80,9 @@ class DefinitionMatcher:
         ]
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
-        self.kind = [check for check in self.protocol if check.path == self.wire.kind and is_telling(check)]
+        self.discriminator = [
+            check for check in self.protocol if check.path == self.wire.discriminator and is_telling(check)
+        ]
         self._fixed = [c for c in (*self.protocol, *self.foreign) if c.constant is not None and is_telling(c)]
         ruling = [*checks, *self.protocol, *(() if self.message_type is None else (self.message_type,))]
         names = Counter(name for check in ruling if check.template is not None for name in check.template.names)
@@ -238,7 +240,7 @@ class DefinitionMatcher:
     def near_miss(self, message: Message) -> Reason | None:
         """Why a message does not mean this definition, best told by what says which messages are meant."""
         reasons = self.reasons(message)
-        telling = {check.constraint.at for check in (*self.channel, *self.kind, *self._fixed)}
+        telling = {check.constraint.at for check in (*self.channel, *self.discriminator, *self._fixed)}
         return next((reason for reason in reasons if reason.at in telling), reasons[0] if reasons else None)
 
     def is_addressed_by(self, message: Message) -> bool:
@@ -247,10 +249,12 @@ class DefinitionMatcher:
             return False
         if message.attributes is not None:  # an event means what its type says, wherever it is
             return self.type is not None and self.type == message.attributes.get("type")
-        if (self.channel and self._agree(self.channel, message)) or (self.kind and self._agree(self.kind, message)):
+        if (self.channel and self._agree(self.channel, message)) or (
+            self.discriminator and self._agree(self.discriminator, message)
+        ):
             return True
-        is_told_otherwise = bool(self.channel or self.kind)
-        return not is_told_otherwise and bool(self._fixed) and self._agree(self._fixed, message)
+        is_identified_otherwise = bool(self.channel or self.discriminator)
+        return not is_identified_otherwise and bool(self._fixed) and self._agree(self._fixed, message)
 
     def is_channel_of(self, message: Message) -> bool:
         """Whether an event is where the definition expects events, whose type it leaves open."""
@@ -281,7 +285,7 @@ def is_telling(check: Check) -> bool:
     return is_fixed and check.path[-1].lower() not in _COMMON_TO_MANY
 
 
-def _place(constraint: Constraint) -> Place:
+def _full_path(constraint: Constraint) -> FullPath:
     """Where a constraint looks: the envelope and a protocol may have names in common."""
     return constraint.at.split("/", 2)[1], *constraint.path
 
@@ -291,23 +295,23 @@ def _rules(check: Check, names: Mapping[str, int]) -> Iterator[Rule]:
     placeholders of the definition."""
     constraint, template = check.constraint, check.template
     if constraint.required:
-        yield _place(constraint), _REQUIRED
+        yield _full_path(constraint), _REQUIRED
     if constraint.value is not None and not constraint.implied:
         # What a placeholder is called matters only where it stands twice.
         is_any = template is not None and template.alone and names[template.names[0]] == 1
-        yield _place(constraint), "value" if is_any else f"value {constraint.value}"
+        yield _full_path(constraint), "value" if is_any else f"value {constraint.value}"
 
 
-def _ranks(checks: list[Check]) -> dict[Place, int]:
-    """How much is asked for at each place; nothing is known where several constraints look."""
-    counts = Counter(_place(check.constraint) for check in checks)
-    ranks: dict[Place, int] = {}
+def _ranks(checks: list[Check]) -> dict[FullPath, int]:
+    """How much is asked for at each path; nothing is known where several constraints look."""
+    counts = Counter(_full_path(check.constraint) for check in checks)
+    ranks: dict[FullPath, int] = {}
     for check in checks:
-        place = _place(check.constraint)
-        if counts[place] > 1 or check.constraint.implied:
+        key = _full_path(check.constraint)
+        if counts[key] > 1 or check.constraint.implied:
             continue
         if check.constant is not None:
-            ranks[place] = _CONSTANT
+            ranks[key] = _CONSTANT
         elif check.template is not None:
-            ranks[place] = _ALONE if check.template.alone else _TEMPLATE
+            ranks[key] = _ALONE if check.template.alone else _TEMPLATE
     return ranks

@@ -72,7 +72,7 @@ class _Known(msgspec.Struct, frozen=True, gc=False):
 
     def left(self, metadata: Metadata) -> Metadata:
         """What is left of metadata."""
-        return {name: _part(metadata[name], places) for name, places in self.members}
+        return {name: _part(metadata[name], keys) for name, keys in self.members}
 
 
 class TransportReader:
@@ -125,7 +125,7 @@ class TransportReader:
         if not is_usual or "datacontenttype" in named or "key_base64" in metadata:
             return
         if len(self._known) < _MOST_SHAPES and len(str(shape)) < _LONGEST:
-            members = tuple((name, _places(metadata[name], value)) for name, value in left.items())
+            members = tuple((name, _keys_left(metadata[name], value)) for name, value in left.items())
             channel, key, sent = (_getter(wire, metadata, path) for path in fixed_paths(wire))
             self._known[shape] = _Known(channel, key, sent, members)
 
@@ -190,7 +190,7 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value, order="deterministic").decode()
 
 
-def _places(whole: Any, part: Any) -> tuple[Any, ...] | None:
+def _keys_left(whole: Any, part: Any) -> tuple[Any, ...] | None:
     """Which members or items of a container are left; None for all of it."""
     if isinstance(whole, dict):
         return tuple(part)
@@ -200,10 +200,10 @@ def _places(whole: Any, part: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _part(whole: Any, places: tuple[Any, ...] | None) -> Any:
-    if places is None:
+def _part(whole: Any, keys: tuple[Any, ...] | None) -> Any:
+    if keys is None:
         return whole
-    return {name: whole[name] for name in places} if isinstance(whole, dict) else [whole[number] for number in places]
+    return {name: whole[name] for name in keys} if isinstance(whole, dict) else [whole[number] for number in keys]
 
 
 def _getter(wire: Wire, metadata: Metadata, path: Path) -> Getter | None:

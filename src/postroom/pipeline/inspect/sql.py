@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from postroom.errors import BadFlag, ExtraMissing, LakeRefused
-from postroom.pipeline.lake.lake import Lake, TablePlace
+from postroom.pipeline.lake.lake import Lake, TableLocation
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER
 
 if TYPE_CHECKING:
@@ -141,39 +141,39 @@ def _make_views(connection: DuckDBPyConnection, lake: Lake, sql: str) -> None:
     for name, folder in (("dead_letters", DEAD_LETTERS), ("ledger", LEDGER)):
         if lake.has(folder):
             add_table(connection, lake, folder, name)
-    for place in _named(lake, sql):
-        add_table(connection, lake, place.folder, place.name, place.schema)
+    for table in _named(lake, sql):
+        add_table(connection, lake, table.folder, table.name, table.schema)
 
 
-def _named(lake: Lake, sql: str) -> list[TablePlace]:
+def _named(lake: Lake, sql: str) -> list[TableLocation]:
     # Each view opens its table; with thousands of them only those that are spoken of should be.
     spoken = sql.lower()
-    places = sql_places(lake)
+    tables = sql_tables(lake)
     if any(word in spoken for word in _ABOUT_ALL):
-        return places
-    return [place for place in places if quoted(place.name)[1:-1].lower() in spoken]
+        return tables
+    return [table for table in tables if quoted(table.name)[1:-1].lower() in spoken]
 
 
-def sql_places(lake: Lake) -> list[TablePlace]:
+def sql_tables(lake: Lake) -> list[TableLocation]:
     """All tables with names that differ in SQL, where case does not count.
 
     The second table of `a` and the table of a message that is really called `a@2` would have one name: then the
     message's table goes by the name of its folder.
     """
-    places = list(lake.places())
-    taken = {(place.schema.lower(), place.name.lower()) for place in places if place.name == _folder(place)}
-    found: list[TablePlace] = []
-    for place in places:
-        if place.name != _folder(place):
-            if (place.schema.lower(), place.name.lower()) in taken:
-                place = msgspec.structs.replace(place, name=_folder(place))  # noqa: PLW2901
-            taken.add((place.schema.lower(), place.name.lower()))
-        found.append(place)
+    tables = list(lake.tables())
+    taken = {(table.schema.lower(), table.name.lower()) for table in tables if table.name == _folder(table)}
+    found: list[TableLocation] = []
+    for table in tables:
+        if table.name != _folder(table):
+            if (table.schema.lower(), table.name.lower()) in taken:
+                table = msgspec.structs.replace(table, name=_folder(table))  # noqa: PLW2901
+            taken.add((table.schema.lower(), table.name.lower()))
+        found.append(table)
     return found
 
 
-def _folder(place: TablePlace) -> str:
-    return place.folder.rpartition("/")[2]
+def _folder(table: TableLocation) -> str:
+    return table.folder.rpartition("/")[2]
 
 
 def close_doors(connection: DuckDBPyConnection) -> None:
@@ -200,8 +200,8 @@ def _sentence(error: Exception) -> str:
 
 def _hint(lake: Lake, sql: str, error: Exception) -> str:
     spoken = sql.lower()
-    unquoted = (place for place in sql_places(lake) if f"{place.schema}.{place.name}".lower() in spoken)
-    meant = max(unquoted, key=lambda place: len(place.schema) + len(place.name), default=None)
+    unquoted = (table for table in sql_tables(lake) if f"{table.schema}.{table.name}".lower() in spoken)
+    meant = max(unquoted, key=lambda table: len(table.schema) + len(table.name), default=None)
     if meant is not None and f"{quoted(meant.schema)}.{quoted(meant.name)}".lower() not in spoken:
         return f"Put the two names in quotes: {quoted(meant.schema)}.{quoted(meant.name)}."
     return "`postroom tables` lists the tables." if "does not exist" in str(error) else ""

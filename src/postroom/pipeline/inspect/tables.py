@@ -9,8 +9,8 @@ import msgspec
 from deltalake import DeltaTable
 
 from postroom.messages.definitions.definition import CompiledCatalog
-from postroom.pipeline.inspect.sql import quoted, sql_places
-from postroom.pipeline.lake.lake import Lake, TablePlace
+from postroom.pipeline.inspect.sql import quoted, sql_tables
+from postroom.pipeline.lake.lake import Lake, TableLocation
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
 from postroom.pipeline.lake.reconciliation import rows_of
 
@@ -39,7 +39,7 @@ class TableChange(msgspec.Struct, frozen=True):
 
 def list_changes(lake: Lake) -> list[TableChange]:
     """All changes of tables that the ledger knows, oldest first."""
-    names = {place.folder: sql_name(place) for place in sql_places(lake)}
+    names = {location.folder: sql_name(location) for location in sql_tables(lake)}
     return [
         TableChange(entry.committed, names[c.table], c.kind, c.detail, f"{entry.run}-{entry.batch}", entry.catalog)
         for entry in read_ledger(lake)
@@ -48,29 +48,31 @@ def list_changes(lake: Lake) -> list[TableChange]:
     ]
 
 
-def sql_name(place: TablePlace) -> str:
+def sql_name(location: TableLocation) -> str:
     """The name of a table as `postroom sql` takes it."""
-    return f"{quoted(place.schema)}.{quoted(place.name)}"
+    return f"{quoted(location.schema)}.{quoted(location.name)}"
 
 
 def list_tables(lake: Lake) -> list[TableInfo]:
     """All tables of landed messages."""
     entries = read_ledger(lake)[::-1]
     catalogs: dict[str, CompiledCatalog] = {}
-    return [_info(lake, place, entries, catalogs) for place in sql_places(lake)]
+    return [_info(lake, location, entries, catalogs) for location in sql_tables(lake)]
 
 
-def _info(lake: Lake, place: TablePlace, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]) -> TableInfo:
-    table = DeltaTable(lake.path(place.folder))
+def _info(
+    lake: Lake, location: TableLocation, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]
+) -> TableInfo:
+    table = DeltaTable(lake.path(location.folder))
     definition = table.metadata().name or ""
     columns = dict(_columns(msgspec.json.decode(table.schema().to_json())["fields"], ""))
     return TableInfo(
-        sql_name(place),
+        sql_name(location),
         definition,
         _last_version(lake, definition, entries, catalogs),
         rows_of(table),
         columns,
-        place.folder,
+        location.folder,
     )
 
 

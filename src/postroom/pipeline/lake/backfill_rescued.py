@@ -100,14 +100,14 @@ def _tables(
     """The tables of landed messages with the columns that they should have."""
     catalogs = _Catalogs(lake, catalog)
     is_known = False
-    for place in lake.places():
-        xid = open_table(lake.path(place.folder)).metadata().name or ""
+    for location in lake.tables():
+        xid = open_table(lake.path(location.folder)).metadata().name or ""
         if message and xid != message:
             continue
         found = catalogs.find(xid)
         is_known = True
         if found is not None:
-            yield place.folder, *found
+            yield location.folder, *found
     if message and not is_known:
         raise MessageUnknown(
             "there is no table of this message.", place=message, remedy="`postroom tables` lists them."

@@ -116,9 +116,9 @@ def _plan(lake: Lake, message: str, target: int, most: int) -> tuple[list[_Compa
 
 
 def _folders(lake: Lake, message: str) -> Iterator[str]:
-    for place in lake.places():
-        if not message or DeltaTable(lake.path(place.folder)).metadata().name == message:
-            yield place.folder
+    for location in lake.tables():
+        if not message or DeltaTable(lake.path(location.folder)).metadata().name == message:
+            yield location.folder
     if not message and lake.has(DEAD_LETTERS):
         yield DEAD_LETTERS
 

@@ -23,7 +23,7 @@ MANIFESTS = "_manifests"
 ENDPOINTS = "_endpoints"
 
 
-class TablePlace(msgspec.Struct, frozen=True):
+class TableLocation(msgspec.Struct, frozen=True):
     """Where a table of landed messages lies, and its name in SQL: schema (the group or endpoint) and table."""
 
     folder: str
@@ -60,20 +60,20 @@ class Lake(msgspec.Struct, frozen=True):
         # A process that dies while it makes a table leaves a log without a commit: that is no table yet.
         return any((self.root / folder / "_delta_log").glob("[0-9]*.json"))
 
-    def places(self) -> Iterator[TablePlace]:
+    def tables(self) -> Iterator[TableLocation]:
         """All tables of landed messages, in order of their names."""
-        yield from self._places(self.root, "")
+        yield from self._tables(self.root, "")
         endpoints = self.root / ENDPOINTS
         if endpoints.is_dir():
-            yield from self._places(endpoints, f"{ENDPOINTS}/")
+            yield from self._tables(endpoints, f"{ENDPOINTS}/")
 
-    def _places(self, base: Path, prefix: str) -> Iterator[TablePlace]:
+    def _tables(self, base: Path, prefix: str) -> Iterator[TableLocation]:
         for log in sorted(base.glob("[!_]*/*/_delta_log")):
             table, group = log.parent.name, log.parent.parent.name
             if not self.has(f"{prefix}{group}/{table}"):
                 continue
             schema = f"endpoints/{id_of(group)}" if prefix else id_of(group)
-            yield TablePlace(f"{prefix}{group}/{table}", schema, id_of(table))
+            yield TableLocation(f"{prefix}{group}/{table}", schema, id_of(table))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -127,4 +127,4 @@ def open_lake(folder: Path | str) -> Lake:
     return lake
 
 
-__all__ = ["DEAD_LETTERS", "LEDGER", "Lake", "TablePlace", "create_lake", "open_lake"]
+__all__ = ["DEAD_LETTERS", "LEDGER", "Lake", "TableLocation", "create_lake", "open_lake"]

@@ -50,9 +50,9 @@ def differences(lake: Lake) -> Iterator[str]:
     for entry in entries:
         landed.update(entry.landed)
     there: Counter[str] = Counter()
-    for place in lake.places():
-        table = DeltaTable(lake.path(place.folder))
-        there[table.metadata().name or place.folder] += rows_of(table)
+    for location in lake.tables():
+        table = DeltaTable(lake.path(location.folder))
+        there[table.metadata().name or location.folder] += rows_of(table)
     for definition in sorted(landed.keys() | there.keys()):
         if landed[definition] != there[definition]:
             yield f"{definition}: the ledger has {landed[definition]:,} rows, its tables have {there[definition]:,}."

@@ -70,19 +70,19 @@ def _enums_are_safe(writer: EnumDescriptor, reader: EnumDescriptor) -> bool:
     return known and not moved
 
 
-def _enum_fits(enum: EnumDescriptor, kind: int) -> bool:
-    if kind in (_F.TYPE_INT32, _F.TYPE_INT64):
+def _enum_fits(enum: EnumDescriptor, field_type: int) -> bool:
+    if field_type in (_F.TYPE_INT32, _F.TYPE_INT64):
         return True
     numbers = set(enum.values_by_number) if enum.is_closed else {-1, 2}
-    if kind in (_F.TYPE_UINT32, _F.TYPE_UINT64):
+    if field_type in (_F.TYPE_UINT32, _F.TYPE_UINT64):
         return min(numbers) >= 0
-    return kind == _F.TYPE_BOOL and numbers <= {0, 1}
+    return field_type == _F.TYPE_BOOL and numbers <= {0, 1}
 
 
-def _becomes_enum(kind: int, enum: EnumDescriptor) -> bool:
-    if kind == _F.TYPE_INT32:
+def _becomes_enum(field_type: int, enum: EnumDescriptor) -> bool:
+    if field_type == _F.TYPE_INT32:
         return not enum.is_closed
-    return kind == _F.TYPE_BOOL and (not enum.is_closed or {0, 1} <= set(enum.values_by_number))
+    return field_type == _F.TYPE_BOOL and (not enum.is_closed or {0, 1} <= set(enum.values_by_number))
 
 
 def _enum_candidates(writer: EnumDescriptor, reader: EnumDescriptor | None) -> list[int]:

@@ -24,9 +24,9 @@ def lost_meaning(
 ) -> str:
     """What goes wrong when a writer's payload is read as another message; nothing if all is well."""
     written = message_class(writer[1]).FromString(payload)
-    kind = message_class(reader[1])
+    message_type = message_class(reader[1])
     try:
-        read = kind.FromString(payload)
+        read = message_type.FromString(payload)
     except DecodeError:
         found = wire_format.explain(payload, reader[1], reader[0])
         where = f" at {found[0].at or '/'}: {found[0].found}" if found else ""
@@ -149,8 +149,12 @@ def _entry(there: Mapping[Any, Any], key: Any) -> tuple[Any, Any] | None:
 
 
 def _has(message: Any, member: FieldDescriptor) -> bool:
-    kind = type(message)
-    return bool(kind.HasExtension(message, member) if member.is_extension else kind.HasField(message, member.name))
+    message_type = type(message)
+    return bool(
+        message_type.HasExtension(message, member)
+        if member.is_extension
+        else message_type.HasField(message, member.name)
+    )
 
 
 def _describe(value: Any) -> str:

@@ -39,8 +39,8 @@ def _attribute(findings: ComparisonFindings, tag: str, writer: Any, reader: Any,
     findings.values(writer.type, reader.type, path, tag)
 
 
-def _values_but(findings: ComparisonFindings, tag: str, kind: Any, fixed: str, path: Path) -> None:
-    other = next((text for text in value_spaces.some(kind) if text != fixed), None)
+def _values_but(findings: ComparisonFindings, tag: str, xsd_type: Any, fixed: str, path: Path) -> None:
+    other = next((text for text in value_spaces.some(xsd_type) if text != fixed), None)
     if other is None:
         findings.add_undecided(f"the attribute {local_name(tag)!r} is always {fixed!r} for the reader", path)
     else:

@@ -110,12 +110,12 @@ class SchemaComparison(ComparisonFindings):
                 )
             return
         known = reader.schema.maps.types
-        for name, kind in writer.schema.maps.types.items():
+        for name, xsd_type in writer.schema.maps.types.items():
             spend()
             if (
-                kind.is_complex()
-                and kind is not writer
-                and kind.is_derived(writer)
+                xsd_type.is_complex()
+                and xsd_type is not writer
+                and xsd_type.is_derived(writer)
                 and not name.startswith(f"{{{XS}}}")
             ):
                 other = known.get(name)
@@ -124,7 +124,7 @@ class SchemaComparison(ComparisonFindings):
                 else:
                     inside = SchemaComparison(self.writer, self.reader)
                     inside._seen = self._seen
-                    inside._types(kind, other, path)
+                    inside._types(xsd_type, other, path)
                     if inside.differences or inside.undecided:
                         self.add_undecided(f"the derived types {local_name(name)!r} differ", path)
 
@@ -206,10 +206,10 @@ class SchemaComparison(ComparisonFindings):
     def _free(self, writer: Any, reader: Any) -> bool:
         """Whether the reader has no declaration for anything inside a type of the writer."""
         known = reader.maps.elements
-        for kind in reachable(writer, self.writer).values():
-            if kind.name == ANY_TYPE or kind.attributes.get(None) is not None:
+        for xsd_type in reachable(writer, self.writer).values():
+            if xsd_type.name == ANY_TYPE or xsd_type.attributes.get(None) is not None:
                 return not own_names(known)
-            for leaf in leaves(self.writer.type(kind).model):
+            for leaf in leaves(self.writer.type(xsd_type).model):
                 if isinstance(leaf, ElementWildcard) or leaf.tag in known:
                     return not own_names(known)
         return not own_names(reader.maps.attributes)

@@ -36,9 +36,9 @@ def contained(writer: Any, reader: Any) -> ValueInclusion:
     return ValueInclusion()
 
 
-def some(kind: Any) -> Iterator[str]:
+def some(xsd_type: Any) -> Iterator[str]:
     """Some texts that a simple type takes."""
-    return (text for text in _candidates(kind, kind) if sample_strings.fits(kind, text))
+    return (text for text in _candidates(xsd_type, xsd_type) if sample_strings.fits(xsd_type, text))
 
 
 def _candidates(writer: Any, reader: Any) -> Iterator[str]:
@@ -54,8 +54,8 @@ def _candidates(writer: Any, reader: Any) -> Iterator[str]:
         yield f" {text}  "
 
 
-def _edges(kind: Any) -> Iterator[str]:
-    of = facts(kind)
+def _edges(xsd_type: Any) -> Iterator[str]:
+    of = facts(xsd_type)
     yield from sample_strings.edges(of)
     for part in of.members or ((of.item,) if of.item is not None else ()):
         for text in sample_strings.edges(facts(part)):
@@ -111,12 +111,12 @@ def _restricted(of: Facets) -> bool:
     )
 
 
-def _names(kind: Any) -> set[str]:
+def _names(xsd_type: Any) -> set[str]:
     names: set[str] = set()
-    while kind is not None and len(names) < 100:
-        if (kind.name or "").startswith(f"{{{XS}}}"):
-            names.add(local_name(kind.name))
-        kind = kind.base_type
+    while xsd_type is not None and len(names) < 100:
+        if (xsd_type.name or "").startswith(f"{{{XS}}}"):
+            names.add(local_name(xsd_type.name))
+        xsd_type = xsd_type.base_type
     return names
 
 

@@ -85,37 +85,37 @@ class DocumentGenerator:
         request = self.request if on_path and self.request is not None and self.request.path == path else None
         if (request and request.nil) or (request is None and self._may_be_nil(declaration, on_path)):
             element.set(NIL, "true")
-        kind = self._kind(element, declaration)
-        if kind.is_simple():
-            self._put_text(element, kind, declaration, request)
+        xsd_type = self._concrete_type(element, declaration)
+        if xsd_type.is_simple():
+            self._put_text(element, xsd_type, declaration, request)
             return
-        if kind.name == ANY_TYPE:
+        if xsd_type.name == ANY_TYPE:
             element.text = "" if request is None or request.text is None else request.text
             return
-        self._put_attributes(element, kind, request)
+        self._put_attributes(element, xsd_type, request)
         if element.get(NIL):
             return
-        if kind.has_simple_content():
-            self._put_text(element, kind.content, declaration, request)
+        if xsd_type.has_simple_content():
+            self._put_text(element, xsd_type.content, declaration, request)
         else:
-            self._put_children(element, kind, depth, path, on_path, request)
+            self._put_children(element, xsd_type, depth, path, on_path, request)
 
     def _may_be_nil(self, declaration: Any, on_path: bool) -> bool:
         return bool(declaration.nillable and not self.plain and not on_path and self.rng.random() < 0.1)
 
-    def _kind(self, element: Any, declaration: Any) -> Any:
+    def _concrete_type(self, element: Any, declaration: Any) -> Any:
         """The type of an element; one that is derived, where the declared one is abstract."""
-        kind = declaration.type
-        if not kind.is_complex() or not kind.abstract:
-            return kind
-        for name, other in kind.schema.maps.types.items():
+        xsd_type = declaration.type
+        if not xsd_type.is_complex() or not xsd_type.abstract:
+            return xsd_type
+        for name, other in xsd_type.schema.maps.types.items():
             spend()
-            if other.is_complex() and not other.abstract and other is not kind and other.is_derived(kind):
+            if other.is_complex() and not other.abstract and other is not xsd_type and other.is_derived(xsd_type):
                 element.set(TYPE, f"{_prefix(element, namespace_of(name))}{local_name(name)}")
                 return other
-        raise SchemaRefused(f"the type {kind.local_name!r} is abstract, and nothing is derived from it.")
+        raise SchemaRefused(f"the type {xsd_type.local_name!r} is abstract, and nothing is derived from it.")
 
-    def _put_text(self, element: Any, kind: Any, declaration: Any, request: SampleRequest | None) -> None:
+    def _put_text(self, element: Any, xsd_type: Any, declaration: Any, request: SampleRequest | None) -> None:
         if element.get(NIL):
             return
         if request is not None and request.text is not None:
@@ -123,19 +123,19 @@ class DocumentGenerator:
         elif declaration.fixed is not None:
             element.text = declaration.fixed
         else:
-            element.text = self._text(kind, element, None)
+            element.text = self._text(xsd_type, element, None)
 
-    def _text(self, kind: Any, element: Any, attribute: str | None) -> str:
-        text = sample_strings.invent(kind, self.rng)
-        if getattr(kind, "local_name", None) == "IDREF":
+    def _text(self, xsd_type: Any, element: Any, attribute: str | None) -> str:
+        text = sample_strings.invent(xsd_type, self.rng)
+        if getattr(xsd_type, "local_name", None) == "IDREF":
             self.referring.append((element, attribute))
-        elif getattr(kind, "local_name", None) == "ID":
+        elif getattr(xsd_type, "local_name", None) == "ID":
             self.ids.append(text)
         return text
 
-    def _put_attributes(self, element: Any, kind: Any, request: SampleRequest | None) -> None:
+    def _put_attributes(self, element: Any, xsd_type: Any, request: SampleRequest | None) -> None:
         wanted = request.attributes if request is not None else {}
-        for tag, declaration in kind.attributes.items():
+        for tag, declaration in xsd_type.attributes.items():
             if tag is None or declaration.use == "prohibited" or tag in wanted:
                 continue
             if declaration.use == "required" or (not self.plain and self.rng.random() < 0.6):
@@ -146,11 +146,17 @@ class DocumentGenerator:
                 element.set(tag, text)
 
     def _put_children(
-        self, element: Any, kind: Any, depth: int, path: tuple[str, ...], on_path: bool, request: SampleRequest | None
+        self,
+        element: Any,
+        xsd_type: Any,
+        depth: int,
+        path: tuple[str, ...],
+        on_path: bool,
+        request: SampleRequest | None,
     ) -> None:
-        if kind.mixed and not self.plain:
+        if xsd_type.mixed and not self.plain:
             element.text = self.rng.choice(("", "some ", "text "))
-        model = self.plans.type(kind).model
+        model = self.plans.type(xsd_type).model
         toward = self._next(path) if on_path else None
         for leaf in self._word(model, depth, toward, request):
             chosen = toward is not None and leaf.tag == toward
@@ -212,50 +218,50 @@ class DocumentGenerator:
 
     def _weigh(self, declaration: Any) -> None:
         """How many elements each type needs at least; without end for a type that needs itself."""
-        kinds = reachable(declaration.type, self.plans)
-        self._costs = dict.fromkeys(kinds, math.inf)
-        for _ in range(len(kinds) + 1):
+        xsd_types = reachable(declaration.type, self.plans)
+        self._costs = dict.fromkeys(xsd_types, math.inf)
+        for _ in range(len(xsd_types) + 1):
             before = dict(self._costs)
             # What is inside was reached later, and is weighed first.
-            for key, kind in reversed(kinds.items()):
+            for key, xsd_type in reversed(xsd_types.items()):
                 spend()
-                simple = kind.name == ANY_TYPE or kind.has_simple_content()
-                if not kind.abstract:
+                simple = xsd_type.name == ANY_TYPE or xsd_type.has_simple_content()
+                if not xsd_type.abstract:
                     self._costs[key] = (
-                        0 if simple else content_model.cheapest(self.plans.type(kind).model, self._cost)[0]
+                        0 if simple else content_model.cheapest(self.plans.type(xsd_type).model, self._cost)[0]
                     )
-            for kind in kinds.values():
-                if kind.abstract:
-                    spend(len(kinds))
-                    below = [self._costs[key] for key, other in kinds.items() if _derives(other, kind)]
-                    self._costs[id(kind)] = min(below, default=math.inf)
+            for xsd_type in xsd_types.values():
+                if xsd_type.abstract:
+                    spend(len(xsd_types))
+                    below = [self._costs[key] for key, other in xsd_types.items() if _derives(other, xsd_type)]
+                    self._costs[id(xsd_type)] = min(below, default=math.inf)
             if self._costs == before:
                 return
 
 
 def reachable(start: Any, plans: Plans) -> dict[int, Any]:
     """The complex types inside a type, itself included, by identity."""
-    kinds: dict[int, Any] = {}
+    xsd_types: dict[int, Any] = {}
     waiting = [start]
     while waiting:
-        kind = waiting.pop()
-        if kind.is_simple() or id(kind) in kinds:
+        xsd_type = waiting.pop()
+        if xsd_type.is_simple() or id(xsd_type) in xsd_types:
             continue
         spend()
-        kinds[id(kind)] = kind
-        if kind.abstract:
-            spend(len(kind.schema.maps.types))
-            waiting += [other for other in kind.schema.maps.types.values() if _derives(other, kind)]
-        if kind.name != ANY_TYPE:
-            for leaf in content_model.leaves(plans.type(kind).model):
+        xsd_types[id(xsd_type)] = xsd_type
+        if xsd_type.abstract:
+            spend(len(xsd_type.schema.maps.types))
+            waiting += [other for other in xsd_type.schema.maps.types.values() if _derives(other, xsd_type)]
+        if xsd_type.name != ANY_TYPE:
+            for leaf in content_model.leaves(plans.type(xsd_type).model):
                 found = leaf if isinstance(leaf, Leaf) else leaf.stand_in
                 if found is not None and found.declaration is not None:
                     waiting.append(found.declaration.type)
-    return kinds
+    return xsd_types
 
 
-def _derives(kind: Any, base: Any) -> bool:
-    return bool(kind.is_complex() and not kind.abstract and kind is not base and kind.is_derived(base))
+def _derives(xsd_type: Any, base: Any) -> bool:
+    return bool(xsd_type.is_complex() and not xsd_type.abstract and xsd_type is not base and xsd_type.is_derived(base))
 
 
 def _all_leaves(words: Iterable[list[Leaf]]) -> list[Leaf]:
@@ -276,11 +282,13 @@ def _written_out(word: list[tuple[Leaf, int]]) -> list[Leaf]:
 
 def _prefixes(declaration: Any) -> dict[str, str]:
     """Prefixes for the namespaces of types that could be named in a document."""
-    kind = declaration.type
-    if not kind.is_complex() or not kind.abstract:
+    xsd_type = declaration.type
+    if not xsd_type.is_complex() or not xsd_type.abstract:
         return {}
-    spend(len(kind.schema.maps.types))
-    found = sorted({namespace_of(name) for name, other in kind.schema.maps.types.items() if _derives(other, kind)})
+    spend(len(xsd_type.schema.maps.types))
+    found = sorted(
+        {namespace_of(name) for name, other in xsd_type.schema.maps.types.items() if _derives(other, xsd_type)}
+    )
     return {f"t{number}": namespace for number, namespace in enumerate(found) if namespace}
 
 

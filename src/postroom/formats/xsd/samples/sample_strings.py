@@ -22,21 +22,21 @@ _LONGEST = 10_000
 _MOST_DIGITS = 1_000
 
 
-def invent(kind: Any, rng: random.Random) -> str:
+def invent(xsd_type: Any, rng: random.Random) -> str:
     """A text that a simple type takes; SchemaRefused when none could be found."""
-    demands = facts(kind)
+    demands = facts(xsd_type)
     if demands.least_length <= _LONGEST:
         for text in _tries(demands, rng):
-            if fits(kind, text):
+            if fits(xsd_type, text):
                 return text
-    raise SchemaRefused(f"no value could be invented for the type {kind.local_name or demands.builtin!r}.")
+    raise SchemaRefused(f"no value could be invented for the type {xsd_type.local_name or demands.builtin!r}.")
 
 
-def fits(kind: Any, text: str) -> bool:
+def fits(xsd_type: Any, text: str) -> bool:
     """Whether a simple type takes a text."""
     spend(20 + len(text) // 5)
     try:
-        return bool(kind.is_valid(text))
+        return bool(xsd_type.is_valid(text))
     except (ValueError, TypeError, ArithmeticError, RecursionError):
         return False
 
