@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -56,15 +57,19 @@ class Postgres:
         raise RuntimeError(f"PostgreSQL did not start:\n{(self.folder / 'log').read_text()[-4000:]}")
 
     def kill(self) -> None:
-        """End it as a power cut would, with all processes that it has started."""
+        """End it as a power cut would, with all processes that it has started; none of them is left afterwards."""
         if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGSTOP)  # so that it starts none while they are counted
             listed = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
             others = [int(pid) for pid in listed.read_text().split()] if listed.exists() else []
             self._process.kill()
-            for pid in others:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            self._process.wait(30)
+            with contextlib.ExitStack() as stack:
+                ends = [end for pid in others if (end := _kill(pid, stack)) is not None]
+                self._process.wait(30)
+                while ends:  # the next server does not start while one of them is attached to the shared memory
+                    ended = select.select(ends, (), (), 30)[0]
+                    assert ended, "a process of PostgreSQL does not end"
+                    ends = [end for end in ends if end not in ended]
 
     @property
     def address(self) -> str:
@@ -80,6 +85,18 @@ class Postgres:
 
     def _user(self) -> dict[str, Any]:
         return {"user": "nobody", "cwd": "/"} if os.getuid() == 0 else {}
+
+
+def _kill(pid: int, stack: contextlib.ExitStack) -> int | None:
+    """Kill a process that is nobody's child here; a file that can be read once it is gone."""
+    try:
+        end = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+    stack.callback(os.close, end)
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(end, signal.SIGKILL)
+    return end
 
 
 def cut_sessions(url: str, lock: str = "") -> int:
