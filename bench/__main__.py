@@ -12,6 +12,8 @@ PARTS = (
         "formats",
         "documents",
         "serving",
+        "throughput",
+        "tail",
         "access",
         "writing",
         "latency",
@@ -27,7 +29,7 @@ def main(chosen: list[str]) -> None:
     """Run the chosen parts, or all."""
     if unknown := [name for name in chosen if name not in PARTS]:
         sys.exit(f"bench: there is no part {', '.join(unknown)}; the parts are {', '.join(PARTS)}")
-    print("CPU time as a ratio to a yardstick measured in turns in the same run (smaller is better):")
+    print("Measured in turns with a yardstick in the same run: × is cost, smaller is better; shares of rates are of 1:")
     for part in chosen or PARTS:
         print(part)
         for found in importlib.import_module(f"bench.{part}").measure():

@@ -26,6 +26,21 @@ class Ratio:
         return f"  {self.name:<68} {self.value:8.2f} ×{aim}"
 
 
+@dataclass(frozen=True)
+class Share:
+    """How much of what the least application does in a second is done, and what we aim for."""
+
+    name: str
+    rate: float
+    least_rate: float
+    value: float
+    goal: float | None = None
+
+    def __str__(self) -> str:
+        aim = "" if self.goal is None else f"   goal ≥ {self.goal:g}   {'met' if self.value >= self.goal else 'MISSED'}"
+        return f"  {self.name:<68} {self.value:8.2f}   {self.rate:7,.0f}/s of {self.least_rate:7,.0f}/s{aim}"
+
+
 def cpu_of(work: Callable[[], object]) -> float:
     """CPU seconds of one call in this process."""
     gc.collect()
@@ -53,3 +68,14 @@ def ratio(
     """The median of ratios taken in turns, so that a noisy moment hits both sides."""
     subject(), yardstick()
     return Ratio(name, statistics.median(subject() / yardstick() for _ in range(rounds)), goal)
+
+
+def share(
+    name: str, subject: Callable[[], float], yardstick: Callable[[], float], goal: float | None, rounds: int
+) -> Share:
+    """The median of shares of rates taken in turns, and the median rates."""
+    subject(), yardstick()
+    found = [(subject(), yardstick()) for _ in range(rounds)]
+    value = statistics.median(ours / least for ours, least in found)
+    rates = [statistics.median(side) for side in zip(*found, strict=True)]
+    return Share(name, rates[0], rates[1], value, goal)

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import msgspec
 
 from bench.latency import message_definition
 from bench.load import request, seconds_of_load
-from bench.measure import Ratio, cpu_of, ratio
+from bench.measure import Ratio, Share, cpu_of, ratio, share
 from bench.serving import cpu_of_process, server
 from postroom.catalog.open_store import open_store
 from postroom.catalog.wiring import RULES, rules_of
@@ -37,12 +38,12 @@ SCHEMAS = {"schemas": {f"s{n:02}": {"format": "JsonSchema/draft-07", "schema": {
 LEAST_SHARE, LEAST_KEPT = 0.3, 0.85
 
 
-def measure() -> Iterator[Ratio]:
+def measure() -> Iterator[Ratio | Share]:
     """Lint beside a write; PUT, import, export and filter over sockets; PUT and GET as a registry grows."""
     with tempfile.TemporaryDirectory() as folder:
         yield from _lint(folder)
         yield _puts("SQLite", f"sqlite:///{folder}/ours.db", f"sqlite:///{folder}/bare.db")
-        with _postgres(Path(folder)) as postgres:
+        with own_postgres(Path(folder)) as postgres:
             yield _puts("PostgreSQL", postgres.registry(), postgres.registry())
         yield from _whole_registry(folder)
         yield from _growth(folder)
@@ -74,7 +75,7 @@ def _writing(url: str, rules: Rules, settings: Settings) -> Callable[[], float]:
 
 
 @contextlib.contextmanager
-def _postgres(folder: Path) -> Iterator[Postgres]:
+def own_postgres(folder: Path) -> Iterator[Postgres]:
     """A server that waits for the disk at every commit."""
     folder.chmod(0o755)
     data = folder / "postgres"
@@ -103,15 +104,15 @@ def _start(port: int) -> None:
     seconds_of_load(port, [request("PUT", GROUP, b"{}")])
 
 
-def _puts(name: str, ours: str, bare: str) -> Ratio:
+def _puts(name: str, ours: str, bare: str) -> Share:
     bare_server = [sys.executable, "-m", "bench.bare_writes", bare]
     with _registry(ours) as (_, port), server(bare_server) as (_, bare_port):
         _start(port)
-        return ratio(
+        return share(
             f"PUT a message on {name} / an application that commits one row",
-            lambda: seconds_of_load(port, _put_requests(PUTS)),
-            lambda: seconds_of_load(bare_port, _put_requests(PUTS)),
-            1 / LEAST_SHARE,
+            lambda: _rate(port, lambda _: _put_requests(PUTS)),
+            lambda: _rate(bare_port, lambda _: _put_requests(PUTS)),
+            LEAST_SHARE,
             7,
         )
 
@@ -178,7 +179,7 @@ def _scan(path: Path) -> float:
     return cpu_of(work)
 
 
-def _growth(folder: str) -> Iterator[Ratio]:
+def _growth(folder: str) -> Iterator[Share]:
     """The time of a PUT and of a GET of any message, and the server's memory, as there are more messages."""
     with contextlib.ExitStack() as stack:
         ports, processes = {}, {}
@@ -194,15 +195,24 @@ def _growth(folder: str) -> Iterator[Ratio]:
                 group, message = divmod(number * 7919 % count, MESSAGES)
                 yield request("GET", f"/messagegroups/g{group:03}/messages/m{message:04}")
 
-        for name, requests in (("PUT a message", lambda _: _put_requests(PUTS)), ("GET any message", gets)):
-            yield ratio(
+        def get_one(_: int) -> Iterator[bytes]:
+            return itertools.repeat(request("GET", f"{GROUP}/messages/m0"), PUTS * 4)
+
+        kinds: dict[str, tuple[Callable[[int], Iterator[bytes]], float | None]] = {
+            "PUT a message": (lambda _: _put_requests(PUTS), LEAST_KEPT),
+            "GET one message": (get_one, LEAST_KEPT),
+            "GET any message (of 100,000 few are kept)": (gets, None),
+        }
+        for name, (requests, goal) in kinds.items():
+            yield share(
                 f"{name} among {MANY:,} / among {FEW:,}",
-                lambda: seconds_of_load(ports[MANY], requests(MANY)),  # noqa: B023  # called before the next round
-                lambda: seconds_of_load(ports[FEW], requests(FEW)),  # noqa: B023
-                1 / LEAST_KEPT,
+                partial(_rate, ports[MANY], requests, MANY),
+                partial(_rate, ports[FEW], requests, FEW),
+                goal,
                 7,
             )
-        yield Ratio(f"memory of the server, {MANY:,} / {FEW:,}", _memory(processes[MANY]) / _memory(processes[FEW]))
+        for count in (FEW, MANY):
+            print(f"  memory of the server after that, {count:,} messages: {_memory_mb(processes[count])} MB")
 
 
 def _fill(store: Any, count: int) -> None:
@@ -218,5 +228,11 @@ def _fill(store: Any, count: int) -> None:
             import_document(tx, {"messagegroups": tree})
 
 
-def _memory(process: int) -> int:
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1])
+def _rate(port: int, requests: Callable[[int], Iterator[bytes]], count: int = 0) -> float:
+    waiting = list(requests(count))
+    return len(waiting) / seconds_of_load(port, waiting)
+
+
+def _memory_mb(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) // 1024
