@@ -20,7 +20,7 @@ class ResponseCache:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._kept: OrderedDict[Hashable, tuple[Representation, str]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Representation, str, int]] = OrderedDict()
         self._by_part: defaultdict[str, set[Hashable]] = defaultdict(set)
         self._size = 0
         self._dropped: dict[str, int] = {}
@@ -42,12 +42,15 @@ class ResponseCache:
     def put(self, key: Hashable, revision: int, answer: Representation, part: str = ANY) -> None:
         """Keep an answer that shows a part of the registry; `revision` is that of before it was rendered."""
         is_late = revision < self._oldest or self._dropped.get(part, 0) > revision
-        if is_late or answer.size * LARGEST_SHARE > self._limit:
+        if is_late:
+            return
+        size = answer.size
+        if size * LARGEST_SHARE > self._limit:
             return
         self._remove(key)
-        self._kept[key] = answer, part
+        self._kept[key] = answer, part, size
         self._by_part[part].add(key)
-        self._size += answer.size
+        self._size += size
         while self._size > self._limit:
             self._remove(next(iter(self._kept)))
 
@@ -69,8 +72,8 @@ class ResponseCache:
         found = self._kept.pop(key, None)
         if found is None:
             return
-        answer, part = found
-        self._size -= answer.size
+        _, part, size = found
+        self._size -= size
         keys = self._by_part[part]
         keys.discard(key)
         if not keys:
