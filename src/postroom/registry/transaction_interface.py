@@ -55,8 +55,8 @@ class Transaction(Protocol):
     def sibling(self, collection: str, entity_id: str) -> str | None:
         """The id of the member whose id is this one when case is ignored, as it is spelled there."""
 
-    def referrers(self, xid: str) -> list[Entity]:
-        """The Resources whose `xref` is this xid."""
+    def referrers(self, *xids: str) -> list[Entity]:
+        """The Resources whose `xref` is one of these xids."""
 
     def put(self, entity: Entity) -> None:
         """Create or replace an entity."""

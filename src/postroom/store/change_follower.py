@@ -98,7 +98,7 @@ def _resource(xid: str) -> str:
 
 def _referrers(tx: Transaction, resources: Iterable[str]) -> set[str]:
     """The Resources that show others; one that has ceased to do so has a row of its own."""
-    return {referrer.xid for resource in resources for referrer in tx.referrers(resource)}
+    return {referrer.xid for referrer in tx.referrers(*resources)}
 
 
 def _parts(rows: Iterable[Change], resources: Iterable[str]) -> Iterator[str]:

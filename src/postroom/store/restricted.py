@@ -199,9 +199,9 @@ class RestrictedTransaction:
         found = self._tx.sibling(collection, entity_id)
         return found if self._shows(f"{collection}/{entity_id}") else None
 
-    def referrers(self, xid: str) -> list[Entity]:
-        """The Resources whose `xref` is this xid and that are shown: others neither bind a writer nor are told of."""
-        return [entity for entity in self._tx.referrers(xid) if self._shows(entity.xid)]
+    def referrers(self, *xids: str) -> list[Entity]:
+        """The Resources whose `xref` is one of these and that are shown: others neither bind a writer nor are told of."""
+        return [entity for entity in self._tx.referrers(*xids) if self._shows(entity.xid)]
 
     def put(self, entity: Entity) -> None:
         """Create or replace an entity; the unit of work has asked whether that is allowed."""

@@ -201,10 +201,10 @@ class SqlTransaction(ABC):
             found = str(row[0]) if row else None
         return found.rpartition("/")[2] if found else None
 
-    def referrers(self, xid: str) -> list[Entity]:
-        """The Resources whose `xref` is this xid."""
-        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref = ?"  # noqa: S608
-        return [entity_of(row) for row in self._execute(query, (xid,))]
+    def referrers(self, *xids: str) -> list[Entity]:
+        """The Resources whose `xref` is one of these xids."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref IN (%s)"  # noqa: S608
+        return [entity_of(row) for row in self._among(query, xids)]
 
     def put(self, entity: Entity) -> None:
         """Create or replace an entity."""
