@@ -55,6 +55,7 @@ long: search postgres ## Run what takes too long for every day: new random input
 	@$(BIN)/python -m tests.endurance.fuzz_run --requests 100000
 	@KILLS=50 $(BIN)/python -m pytest -s tests/endurance/test_write_storm.py
 	@ROUNDS=400 $(BIN)/python -m pytest -s tests/endurance/test_concurrency.py
+	@$(BIN)/python -m tests.endurance.mixed_traffic --minutes 30
 
 check: setup ## Format, lint, types, order of imports, dead code
 	@$(BIN)/ruff format --check .
