@@ -7,12 +7,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 import postroom
 from postroom.cli.main import execute
 from postroom.errors import ServiceRefused
 from tests.http.running_service import serving
+from tests.replication.subscriptions.receivers import wait_until
 
 CATALOG = Path(__file__).parents[2] / "demo" / "catalog"
 
@@ -191,3 +193,24 @@ def test_a_service_without_an_administrator_says_how_to_get_one(database: str) -
         process.terminate()
         _, said = process.communicate(timeout=30)
     assert f"postroom keys create NAME --grant admin:/ --at {database}" in said
+
+
+def test_a_link_has_the_key_of_the_other_end_by_reference_and_sends_it_there_only(
+    run: Output, service: str, root: str, tmp_path: Path
+) -> None:
+    made = httpx.put(f"{service}/messagegroups/fleet", json={}, headers={"Authorization": f"Bearer {root}"})
+    assert made.status_code == 201
+    reader = run.of("keys", "create", "partner", "--grant", "read:/", "--at", service, "--key", root)
+    copy = f"sqlite:///{tmp_path}/copy.db"
+    own = run.of("keys", "create", "root", "--grant", "admin:/", "--at", copy)
+    environment = {"POSTROOM_LINK_HOSTS": "127.0.0.1", "LINK_KEY_PARTNER": reader}
+    with serving(copy, "--access", "on", **environment) as (_, url):
+        add = ("links", "add", "partner", service, "--mode", "pull", "--key", own, "--at", url, "--remote-key")
+        assert "by reference" in run.of(*add, reader, exit_code=3)
+        assert "LINK_KEY_" in run.of(*add, "env:POSTROOM_DB", exit_code=3)
+        run.of(*add, "env:LINK_KEY_PARTNER")
+        wait_until(lambda: "fleet" in run.of("dump", "--from", url, "--key", own))
+        (shown,) = json.loads(run.of("links", "list", "--json", "--at", url, "--key", own)).values()
+        assert shown["key"] == "env:LINK_KEY_PARTNER"
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("copy.db*"))
+    assert reader.rpartition("_")[2].encode() not in kept

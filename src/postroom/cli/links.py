@@ -63,16 +63,16 @@ def list_(at: str, as_json: bool) -> None:
 @click.option("--adopt", is_flag=True, help="Take over what was written at the target, too.")
 @click.option("--authority", default="", metavar="URI", help="Who is responsible for what is pushed.")
 @click.option(
-    "--remote-key", "key", default="", metavar="REF", help="Key for REMOTE, by reference: env:NAME, file:PATH."
+    "--remote-key", default="", metavar="REF", help="Key for REMOTE, by reference: env:NAME, file:PATH."
 )
 @click.option("--off", is_flag=True, help="Only note it; it does not run.")
 @at_option
-def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any) -> None:
+def add(name: str, remote: str, at: str, rename: tuple[str, ...], remote_key: str, **chosen: Any) -> None:
     """Add the link NAME between the service and REMOTE, or change it."""
     from postroom.replication.replicas.link_admin import open_link_admin
     from postroom.replication.replicas.service_links import LinkConfig
 
-    config = LinkConfig(remote=remote, renames=rename, **chosen)
+    config = LinkConfig(remote=remote, renames=rename, key=remote_key, **chosen)
     with open_link_admin(at, settings_from()) as links:
         links.put(name, config)
     click.echo(f"added the link {name}")
