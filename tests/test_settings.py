@@ -70,3 +70,17 @@ def test_secrets_are_not_told(tmp_path: Path) -> None:
     with pytest.raises(BadSetting) as refused:
         load_settings(None, {}, tmp_path)
     assert "sesame" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("database", "shown"),
+    [
+        ("postgresql://ann:s3cret@db.example:5432/catalog?password=s3cret", "postgresql://db.example:5432/catalog"),
+        ("postgresql:///catalog?user=ann&password=s3cret", "postgresql:///catalog"),
+        ("sqlite:///registry.db", "sqlite:///registry.db"),
+    ],
+)
+def test_the_password_of_a_database_is_not_told(tmp_path: Path, database: str, shown: str) -> None:
+    environ = {"POSTROOM_DB": database}
+    assert load_settings(None, environ, tmp_path).db == database
+    assert {one.name: one.value for one in explain_settings(environ, tmp_path)}["db"] == shown

@@ -11,12 +11,11 @@ from urllib.parse import quote
 import pytest
 
 from postroom.catalog.open_store import open_store
-from postroom.catalog.service_client import masked
 from postroom.cli.main import execute
 from postroom.http.server.app import create_app
 from postroom.replication.subscriptions.sinks.options import PROTOCOLS
 from postroom.settings import Settings
-from postroom.urls import join_url, parse_url
+from postroom.urls import join_url, masked, parse_url
 from tests.http.requests import AsgiClient, Reply
 
 JSON = {"Content-Type": "application/json"}

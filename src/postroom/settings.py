@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from postroom.errors import BadSetting, UnknownSetting
+from postroom.urls import masked
 
 PREFIX = "POSTROOM_"
 FILE = "postroom.toml"
@@ -340,7 +341,9 @@ def explain_settings(environ: Mapping[str, str] | None = None, folder: Path | No
 
 def _displayed(settings: Settings, name: str) -> Any:
     value = getattr(settings, name)
-    return HIDDEN if value and name in SECRETS else value
+    if value and name in SECRETS:
+        return HIDDEN
+    return masked(value) if name == "db" else value
 
 
 def describe(name: str) -> str:

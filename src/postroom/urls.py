@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import msgspec
 
@@ -72,3 +72,14 @@ def scheme_of(source: str) -> str:
     """The scheme of an address in lower case; empty for a path."""
     before, separator, _ = source.partition("://")
     return before.lower() if separator else ""
+
+
+def masked(address: str) -> str:
+    """An address without user and password, and without its query, which may hold a token."""
+    parts = parse_url(address)
+    if parts is None:
+        scheme, separator, rest = address.partition("://")
+        return scheme + separator + rest.rpartition("@")[2].partition("?")[0]
+    if not parts.netloc:
+        return address.partition("?")[0] if "://" in address else address
+    return urlunsplit((parts.scheme, parts.host_and_port, parts.path, "", ""))

@@ -11,8 +11,11 @@ import httpx
 import pytest
 
 import postroom
+from postroom.catalog.open_store import open_store
 from postroom.cli.main import execute
 from postroom.errors import ServiceRefused
+from postroom.http.server.serve import check_access
+from postroom.settings import Settings
 from tests.http.running_service import serving
 from tests.replication.subscriptions.receivers import wait_until
 
@@ -214,3 +217,28 @@ def test_a_link_has_the_key_of_the_other_end_by_reference_and_sends_it_there_onl
         assert shown["key"] == "env:LINK_KEY_PARTNER"
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("copy.db*"))
     assert reader.rpartition("_")[2].encode() not in kept
+
+
+def test_the_password_of_the_database_is_not_in_what_the_service_says(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_store(database) as store:
+        check_access(Settings(access="on", db="postgresql://ann:s3cret@db.example/catalog"), store)
+    assert capsys.readouterr().err.endswith("--at postgresql://db.example/catalog\n")
+
+
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        ({"ACTOR_HEADER": "X-User", "TRUSTED_PROXIES": "*"}, "trusted_proxies: with access on, everybody could say"),
+        ({"OIDC_CLIENT_ID": "web"}, "oidc_client_id: nobody can sign in with a browser without an OpenID provider"),
+        ({"OIDC_ISSUER": "https://id.example"}, "oidc_audience: tokens for others must not count"),
+    ],
+)
+def test_settings_by_which_the_wrong_people_could_come_in_are_refused_in_a_sentence(
+    run: Output, database: str, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], sentence: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"POSTROOM_{name}", value)
+    said = run.of("serve", "--db", database, "--port", "0", "--access", "on", exit_code=2)
+    assert f"postroom: {sentence}" in said

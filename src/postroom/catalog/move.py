@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from postroom.catalog.open_store import SQLITE, connect_store, open_store
-from postroom.catalog.service_client import masked
 from postroom.errors import PostroomError, StoreChanged
 from postroom.settings import Settings
 from postroom.store import backup, copy_rows
 from postroom.store.copy_rows import Contents
 from postroom.store.interface import Store
+from postroom.urls import masked
 
 _BESIDE = ("", "-wal", "-shm")
 

@@ -6,7 +6,6 @@ import logging
 import stat
 from pathlib import Path
 
-from postroom.catalog.service_client import masked
 from postroom.catalog.wiring import RULES
 from postroom.errors import ExtraMissing, FileMissing, SourceUnknown
 from postroom.model.includes import Fetch, refuse_fetch
@@ -15,6 +14,7 @@ from postroom.registry.rules import Rules
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.retention import FOREVER, Retention
+from postroom.urls import masked
 
 LOG = logging.getLogger(__name__)
 SQLITE = "sqlite:///"

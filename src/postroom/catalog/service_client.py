@@ -24,7 +24,7 @@ from postroom.outbound.policy import (
     UrlRefused,
 )
 from postroom.settings import Settings
-from postroom.urls import join_url, parse_url
+from postroom.urls import join_url, masked, parse_url
 
 MEGABYTE = 1_000_000
 _NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?', re.IGNORECASE)
@@ -177,14 +177,3 @@ def problem_in(response: OutboundResponse) -> str:
         return str(problem)[:_SHOWN]
     reasons = " ".join(str(problem[name]) for name in ("title", "detail") if problem.get(name))
     return reasons[:_SHOWN] or "no reason is given."
-
-
-def masked(address: str) -> str:
-    """An address without user and password, and without its query, which may hold a token."""
-    parts = parse_url(address)
-    if parts is None:
-        scheme, separator, rest = address.partition("://")
-        return scheme + separator + rest.rpartition("@")[2].partition("?")[0]
-    if not parts.netloc:
-        return address
-    return urlunsplit((parts.scheme, parts.host_and_port, parts.path, "", ""))

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from postroom.catalog.open_store import POSTGRES, SQLITE, open_store
-from postroom.catalog.service_client import masked
 from postroom.errors import FileMissing, SourceUnknown
 from postroom.settings import Settings
+from postroom.urls import masked
 
 
 class SchemaVersions(msgspec.Struct, frozen=True):

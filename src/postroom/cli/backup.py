@@ -25,7 +25,7 @@ def command(db: str, file: Path, force: bool, as_json: bool) -> None:
     It gets its name when it is complete and was read again. DB is sqlite:///path.db or postgresql://host/database.
     """
     from postroom.catalog.move import back_up
-    from postroom.catalog.service_client import masked
+    from postroom.urls import masked
 
     with progress(f"Backing up {masked(db)}"):
         made = back_up(db, file, settings_from(), replaces=force)

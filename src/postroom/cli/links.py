@@ -62,9 +62,7 @@ def list_(at: str, as_json: bool) -> None:
 @click.option("--every", type=float, default=60.0, show_default=True, metavar="SECONDS", help="Time between pulls.")
 @click.option("--adopt", is_flag=True, help="Take over what was written at the target, too.")
 @click.option("--authority", default="", metavar="URI", help="Who is responsible for what is pushed.")
-@click.option(
-    "--remote-key", default="", metavar="REF", help="Key for REMOTE, by reference: env:NAME, file:PATH."
-)
+@click.option("--remote-key", default="", metavar="REF", help="Key for REMOTE, by reference: env:NAME, file:PATH.")
 @click.option("--off", is_flag=True, help="Only note it; it does not run.")
 @at_option
 def add(name: str, remote: str, at: str, rename: tuple[str, ...], remote_key: str, **chosen: Any) -> None:

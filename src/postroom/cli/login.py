@@ -22,8 +22,9 @@ def command(url: str, remove: bool) -> None:
     import msgspec
 
     from postroom.catalog.credentials import CredentialsFile, resolve_key
-    from postroom.catalog.service_client import masked, open_client
+    from postroom.catalog.service_client import open_client
     from postroom.errors import BadFlag
+    from postroom.urls import masked
 
     file = CredentialsFile()
     if remove:

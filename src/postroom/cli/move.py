@@ -24,7 +24,7 @@ def command(source: str, target: str, as_json: bool) -> None:
     fails.
     """
     from postroom.catalog.move import move
-    from postroom.catalog.service_client import masked
+    from postroom.urls import masked
 
     with progress(f"Moving {masked(source)}"):
         moved = move(source, target, settings_from())

@@ -33,8 +33,8 @@ def command(
     that it is a version of is there. DB is sqlite:///path.db or postgresql://host/database.
     """
     from postroom.catalog.open_store import open_store, retention_of
-    from postroom.catalog.service_client import masked
     from postroom.store.retention import count_due, prune
+    from postroom.urls import masked
 
     settings = settings_from(changes_kept_days=changes_kept_days, changes_kept=changes_kept, history_kept=history_kept)
     retention = retention_of(settings)

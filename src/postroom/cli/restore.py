@@ -27,7 +27,7 @@ def command(file: Path, db: str, force: bool, as_json: bool) -> None:
     those of the backup, too: revoke again what was revoked since.
     """
     from postroom.catalog.move import restore
-    from postroom.catalog.service_client import masked
+    from postroom.urls import masked
 
     with progress(f"Restoring {file}"):
         found = restore(file, db, settings_from(), replaces=force)

@@ -22,8 +22,8 @@ def command(context: click.Context, db: str, check: bool, as_json: bool) -> None
     choose, and after a backup. It happens in one transaction: all or nothing, while others wait. There is no way back
     but the backup; an earlier version refuses a newer schema. DB is sqlite:///path.db or postgresql://host/database.
     """
-    from postroom.catalog.service_client import masked
     from postroom.catalog.upgrade import schema_versions, upgrade
+    from postroom.urls import masked
 
     if check:
         versions = schema_versions(db)

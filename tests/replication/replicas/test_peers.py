@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from postroom.catalog.service_client import masked
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
 from postroom.replication.replicas.peers.client import ReplicaClient
 from postroom.replication.replicas.peers.open import open_source, open_target
 from postroom.replication.replicas.peers.xregistry_source import XRegistrySource
 from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
+from postroom.urls import masked
 from tests.replication.catalogs import Kitchen, pull, served, verify
 
 

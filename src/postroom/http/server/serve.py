@@ -15,6 +15,7 @@ import msgspec
 
 from postroom.errors import BadFlag, PortBusy
 from postroom.settings import Settings
+from postroom.urls import masked
 
 if TYPE_CHECKING:
     from postroom.store.interface import Store
@@ -45,7 +46,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
             if resets_capabilities:
                 with store.write() as transaction:
                     reset_capabilities(transaction)
-            _check_access(settings, store)
+            check_access(settings, store)
         warn_if_world_readable(settings.db)
         run(settings, listening)
 
@@ -76,16 +77,22 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _check_access(settings: Settings, store: Store) -> None:
-    """Refuse a broken file of grants, and say how the first administrator comes to be."""
+def check_access(settings: Settings, store: Store) -> None:
+    """Refuse settings by which anybody could come in, and say how the first administrator comes to be."""
     from postroom.access.authentication import Authenticator
+    from postroom.http.access.doors import Doors
+    from postroom.http.server.allowed_hosts import AllowedHosts
+    from postroom.http.server.base_url import BaseUrlReader
 
-    if settings.access == "off" or Authenticator(store, settings).grants.has_admin:
+    if settings.access == "off":
+        return
+    base_urls = BaseUrlReader(settings.trusted_proxies, AllowedHosts(settings))
+    if Doors(Authenticator(store, settings), settings, base_urls).authenticator.grants.has_admin:
         return
     if settings.access_file:
         remedy = f"Give somebody the role admin on / in {settings.access_file}."
     else:
-        remedy = f"Make the first key with: postroom keys create NAME --grant admin:/ --at {settings.db}"
+        remedy = f"Make the first key with: postroom keys create NAME --grant admin:/ --at {masked(settings.db)}"
     sys.stderr.write(f"Access is on, and nobody administers this registry yet. {remedy}\n")
     sys.stderr.flush()
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import msgspec
 
 from postroom.catalog.credentials import REFERENCES
-from postroom.catalog.service_client import masked
 from postroom.errors import BadFlag
 from postroom.model.names import is_entity_id
 from postroom.outbound.policy import host_names, port_of
@@ -17,7 +16,7 @@ from postroom.replication.replicas.conflict_policy import ConflictPolicy
 from postroom.replication.replicas.link import Link, Mode, read_state
 from postroom.replication.replicas.scope import parse_scope
 from postroom.settings import Settings
-from postroom.urls import is_plain, parse_url
+from postroom.urls import is_plain, masked, parse_url
 
 RUNS = "linkrun"
 LINK_VARIABLES = "env:LINK_KEY_"

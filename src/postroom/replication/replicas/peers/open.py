@@ -9,7 +9,6 @@ from pathlib import Path
 
 from postroom.catalog.messagecatalog_reader import is_catalog_url
 from postroom.catalog.open_store import open_store
-from postroom.catalog.service_client import masked
 from postroom.errors import SourceUnknown
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.peers.client import ReplicaClient
@@ -24,7 +23,7 @@ from postroom.replication.replicas.peers.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
-from postroom.urls import STORE_SCHEMES, scheme_of
+from postroom.urls import STORE_SCHEMES, masked, scheme_of
 
 HTTP = ("http", "https")
 _REMEDY = "Give a file, a folder, http(s)://…, sqlite:///path.db or postgresql://host/database."
