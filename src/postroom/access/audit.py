@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import msgspec
 
 from postroom.access.grants import Grant
+from postroom.access.keys import without_secrets
 from postroom.errors import AccessRefused
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
@@ -28,6 +29,7 @@ MOST_KEPT = 100_000
 MOST_SHOWN = 1000
 SIGN_IN_SECONDS = 3600.0
 """How long somebody who comes again and again, from one address, has signed in once."""
+LONGEST_PATH = 500
 _PAGE = 2000
 
 Event = Literal["signin", "signout", "refused", "forbidden", "changed"]
@@ -67,6 +69,7 @@ class AuditJournal:
         self, event: Event, principal: str, address: str, *, method: str = "", path: str = "", detail: str = ""
     ) -> None:
         """Note something that happened."""
+        path = without_secrets(path)[:LONGEST_PATH]
         same = (event, principal, address, method, path, detail)
         with self._lock:
             known = self._pending.get(same)
@@ -79,7 +82,7 @@ class AuditJournal:
                     principal=principal,
                     address=address,
                     method=method,
-                    path=path[:500],
+                    path=path,
                     detail=detail,
                 )
             else:

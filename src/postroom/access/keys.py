@@ -24,6 +24,8 @@ SHOWN_DIGITS = 6
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}\Z")
 _SECRET = re.compile(r"[0-9a-f]{64}\Z")
 _SPAN = re.compile(r"([1-9][0-9]{0,4})([dhm])\Z")
+_SECRETS = re.compile(rf"({MARK}_[a-z0-9.-]{{1,63}}_)[0-9a-fA-F]+|eyJ[\w-]+\.[\w-]*(?:\.[\w-]*)?")
+"""Keys of ours and web tokens, wherever a client puts them by mistake."""
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
@@ -63,6 +65,16 @@ def split_key(text: str) -> tuple[str, str] | None:
     mark, _, rest = text.partition("_")
     key_id, _, secret = rest.partition("_")
     return (key_id, secret) if mark == MARK and _ID.match(key_id) and _SECRET.match(secret) else None
+
+
+def has_secret(text: str) -> bool:
+    """Whether there is a key of ours or a web token in a text."""
+    return _SECRETS.search(text) is not None
+
+
+def without_secrets(text: str) -> str:
+    """A text of a client without keys and tokens, for logs and records."""
+    return _SECRETS.sub(lambda found: f"{found[1] or ''}…", text)
 
 
 def parse_span(text: str, now: datetime) -> datetime:

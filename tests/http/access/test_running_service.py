@@ -162,10 +162,13 @@ def test_when_a_key_was_used_last_is_kept_at_the_latest_when_the_service_stops(s
         assert list(last_uses(tx)) == ["ci"]
 
 
-def test_what_happens_at_the_doors_is_kept_without_secrets(store: Store, database: str) -> None:
+def test_what_happens_at_the_doors_is_kept_without_secrets(store: Store, database: str, tmp_path: Path) -> None:
     key, root = make_key(store, "ci", f"read:{FLEET}"), make_key(store, "root", "admin:/")
     wrong = {"Authorization": key["Authorization"][:-6] + "000000"}
-    with serving(database, "--access", "on") as (_, url), httpx.Client(base_url=url) as client:
+    secret, log = key["Authorization"].removeprefix("Bearer "), tmp_path / "log"
+    started = serving(database, "--access", "on", "-v", log=log)
+    with started as (_, url), httpx.Client(base_url=url) as client:
+        assert client.put(f"/messagegroups/{secret}", json={}, headers=key).status_code == 403
         assert client.get("/?secret=1", headers=wrong).status_code == 401
         assert client.put("/messagegroups/ovens?token=2", json={}, headers=key).status_code == 403
         assert client.post("/-/keys", json={"id": "new"}, headers=root).status_code == 201
@@ -181,7 +184,7 @@ def test_what_happens_at_the_doors_is_kept_without_secrets(store: Store, databas
         } <= happened
         assert "secret" not in str(found)
         assert "token=" not in str(found)
-        assert key["Authorization"].rpartition("_")[2] not in str(found)
+        assert secret.rpartition("_")[2] not in str(found) + log.read_text()
         (forbidden,) = client.get("/-/audit?event=forbidden&principal=key:ci&limit=1").json()["records"]
         assert (forbidden["method"], forbidden["path"]) == ("GET", "/-/audit")
         for query in ("event=all", "limit=0", "limit=x", "since=yesterday", "more=1"):

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from postroom.access.keys import MARK
+from postroom.access.keys import has_secret, without_secrets
 from postroom.errors import FolderUnwritable
 from postroom.http.server.asgi import Scope
 
@@ -33,8 +33,6 @@ STOP_SECONDS = 5
 PRIVATE = 0o640
 
 _ID = re.compile(rb"[A-Za-z0-9._:+/=@-]{1,128}\Z")
-_SECRETS = re.compile(rf"({MARK}_[a-z0-9.-]{{1,63}}_)[0-9a-fA-F]+|eyJ[\w-]+\.[\w-]*(?:\.[\w-]*)?")
-"""Keys of ours and web tokens, wherever a client puts them by mistake."""
 
 
 class AccessRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -58,7 +56,7 @@ class AccessRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
 def request_id(scope: Scope) -> str:
     """The id that the client or its proxy gave a request, if it is one; otherwise a new one."""
     for name, value in scope["headers"]:
-        if name == ID_HEADER and _ID.match(value) and not _SECRETS.search(text := str(value, "ascii")):
+        if name == ID_HEADER and _ID.match(value) and not has_secret(text := str(value, "ascii")):
             return text
     return os.urandom(10).hex()
 
@@ -66,7 +64,7 @@ def request_id(scope: Scope) -> str:
 def loggable(value: str | bytes) -> str:
     """A text of a client without secrets, no longer than is good for a line."""
     text = value.decode("latin-1") if isinstance(value, bytes) else value
-    text = _SECRETS.sub(lambda found: f"{found[1] or ''}…", text)
+    text = without_secrets(text)
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 

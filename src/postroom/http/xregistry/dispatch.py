@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from postroom.access.keys import without_secrets
 from postroom.deadlines import DeadlinePassed
 from postroom.http.older_releases.problems import problem_document, problem_status
 from postroom.http.older_releases.releases import OlderRelease, named_release, requested_release
@@ -123,10 +124,11 @@ def refuse(
 
 def _log(problem: RegistryProblem, request: Request, instance: str, cause: BaseException | None) -> None:
     fields = {"fields": {"instance": instance} | ({"request": request.id} if request.id else {})}
+    path = without_secrets(request.path)
     if cause is None:
-        LOG.info("%s %s: %s", request.method, request.path, problem.sentence, extra=fields)
+        LOG.info("%s %s: %s", request.method, path, without_secrets(problem.sentence), extra=fields)
         return
-    LOG.error("%s %s failed (%s)", request.method, request.path, instance, exc_info=cause, extra=fields)
+    LOG.error("%s %s failed (%s)", request.method, path, instance, exc_info=cause, extra=fields)
 
 
 def _release(request: Request, store: Store) -> OlderRelease | None:
