@@ -68,6 +68,11 @@ class KnownKey(msgspec.Struct, frozen=True):
     admission: Admission
 
 
+def token_subject(token: str) -> str:
+    """What failures with a token are counted for: one that is not good must not keep others at its address out."""
+    return f"token:{hashlib.sha256(token.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
 class AccessState(msgspec.Struct, frozen=True):
     """Grants and keys as they were read together."""
 
@@ -192,8 +197,13 @@ class Authenticator:
     def token(self, token: str, *, waits: bool) -> Admission:
         """Whoever a token of the OpenID provider speaks for; unless it may take a while, only if it is known."""
         if self.tokens is None:
-            raise SignInFailed("this service takes no tokens", "token")
-        found = self.tokens.verify(token) if waits else self.tokens.known(token)
+            raise SignInFailed("this service takes no tokens", token_subject(token))
+        try:
+            found = self.tokens.verify(token) if waits else self.tokens.known(token)
+        except ProviderDown:
+            raise
+        except SignInFailed as failed:
+            raise SignInFailed(failed.sentence, token_subject(token)) from None
         if found is None:
             raise MustVerify
         return self.user(found.name, found.claims)

@@ -149,7 +149,7 @@ class ProviderKeys:
                 raise ProviderDown(f"the issuer of the token does not give its keys ({failure})")
         found = self._named(key_id)
         if found is None or not found.signs(algorithm):
-            raise SignInFailed("the token is signed with a key that its issuer does not have", "token")
+            raise SignInFailed("the token is signed with a key that its issuer does not have")
         return found
 
     def _named(self, key_id: str | None) -> SigningKey | None:
@@ -250,19 +250,19 @@ class TokenVerifier:
         claims = self._claims(token, client_id)
         sent = str(claims.get("nonce", "")).encode("utf-8", "surrogatepass")
         if not hmac.compare_digest(sent, nonce.encode()) or claims.get("azp", client_id) != client_id:
-            raise SignInFailed("the token is of another login", "token")
+            raise SignInFailed("the token is of another login")
         return self._user(claims)
 
     def _claims(self, token: str, audience: str) -> dict[str, Any]:
         if len(token) > LONGEST_TOKEN:
-            raise SignInFailed(f"the token is longer than {LONGEST_TOKEN} bytes", "token")
+            raise SignInFailed(f"the token is longer than {LONGEST_TOKEN} bytes")
         try:
             header = jwt.get_unverified_header(token)
         except jwt.PyJWTError:
-            raise SignInFailed("this is no token", "token") from None
+            raise SignInFailed("this is no token") from None
         algorithm = header.get("alg")
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS or "crit" in header:
-            raise SignInFailed("the token is signed in a way that does not count here", "token")
+            raise SignInFailed("the token is signed in a way that does not count here")
         key = self._keys.find(header.get("kid"), algorithm)
         try:
             claims: dict[str, Any] = jwt.decode(
@@ -275,13 +275,13 @@ class TokenVerifier:
                 options={"require": ["exp", "iss", "aud"]},
             )
         except jwt.PyJWTError as error:
-            raise SignInFailed(_REASONS.get(type(error), "the token is not good"), "token") from None
+            raise SignInFailed(_REASONS.get(type(error), "the token is not good")) from None
         return claims
 
     def _user(self, claims: dict[str, Any]) -> TokenUser:
         name = claims.get(self._user_claim)
         if not isinstance(name, str) or not name:
-            raise SignInFailed(f"the token does not say who it is for ({self._user_claim})", "token")
+            raise SignInFailed(f"the token does not say who it is for ({self._user_claim})")
         until = float(min(int(claims["exp"]), LAST_MOMENT)) + self._skew
         return TokenUser(name, _values(claims, self._groups_claim), until, checked=time.time())
 

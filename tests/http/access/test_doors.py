@@ -21,6 +21,9 @@ from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.access.conftest import MakeKey
 from tests.http.requests import AsgiClient
+from tests.lying_provider import AUDIENCE, LyingProvider, provider
+
+__all__ = ["provider"]
 
 Start = Callable[..., AsgiClient]
 
@@ -228,6 +231,24 @@ def test_who_fails_to_sign_in_too_often_has_to_wait_and_others_need_not(guarded:
     assert blocked.status == 429
     assert 0 < int(blocked.headers["retry-after"]) <= 61
     assert service.ask("GET", "/", headers=bearer(key), peer="198.51.100.3").status == 200
+
+
+def test_a_token_that_is_not_good_keeps_nobody_else_at_its_address_out(
+    guarded: Start,
+    provider: LyingProvider,
+    store: Store,
+) -> None:
+    grant(store, "authenticated", "read", "/")
+    service = guarded(oidc_issuer=provider.url, oidc_audience=AUDIENCE, sign_in_failures=3)
+
+    def ask(token: str) -> int:
+        return service.ask("GET", "/", headers=bearer(token)).status
+
+    known, expired = provider.token(sub="anna"), provider.token(sub="cara", exp=1)
+    assert ask(known) == 200
+    assert [ask(expired) for _ in range(5)] == [401, 401, 401, 429, 429]
+    assert [ask(known), ask(provider.token(sub="ben"))] == [200, 200]
+    assert [ask(provider.token(sub=f"nobody {number}", exp=1)) for number in range(28)] == [401] * 27 + [429]
 
 
 def test_behind_a_trusted_proxy_the_client_is_the_one_who_fails(guarded: Start, make_key: MakeKey) -> None:

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from postroom.access.audit import AuditJournal
-from postroom.access.authentication import Admission, Authenticator, ProviderDown, SessionOver, SignInFailed
+from postroom.access.authentication import (
+    Admission,
+    Authenticator,
+    ProviderDown,
+    SessionOver,
+    SignInFailed,
+    token_subject,
+)
 from postroom.access.keys import MARK, split_key
 from postroom.access.sign_in_limits import RateLimit, SignInLimit, network_of
 from postroom.errors import BadSetting
@@ -157,7 +164,7 @@ class Doors:
         is_bearer, value = scheme.lower() == "bearer", value.strip()
         found = split_key(value if is_bearer else _basic(value) if scheme.lower() == "basic" else "")
         if found is None and is_bearer and value.count(".") == 2:
-            self._limit_failures(address, "token")
+            self._limit_failures(address, token_subject(value))
             return self.authenticator.token(value, waits=waits)
         if found is None:
             raise SignInFailed("the Authorization header holds no key of this service")
