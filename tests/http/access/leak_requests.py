@@ -286,7 +286,7 @@ class Requests:
         name = self._one("model", "modelsource", "capabilities", "capabilitiesoffered", "export", "export", "export")
         if self._rng.random() < 0.15:
             return LeakRequest(self._one("PUT", "PATCH"), f"/{name}", {})
-        names = ("healthz", "readyz", ".xregistry", "-/nothing", name)
+        names = ("healthz", "readyz", ".xregistry", "-/nothing", "metrics", "openapi.json", "docs", "-/sessions", name)
         flags = self._flags("/") if name == "export" else ""
         return LeakRequest("GET", f"/{self._one(name, name, name, *names)}{flags}")
 

@@ -12,6 +12,8 @@ from postroom.access.keys import create_key
 from postroom.catalog.open_store import open_store
 from postroom.http.access.routes import ACCESS, ENTITIES, GROUP, LINK, MESSAGE, ROLES, SCHEMA, SERVICES, Role, Route
 from postroom.http.messagecatalog.mount import HANDLERS as CATALOG_KINDS
+from postroom.http.operations.service_operations import CONFIGURATION
+from postroom.http.operations.service_operations import SERVICES as OPERATIONS
 from postroom.http.server.app import create_app
 from postroom.http.services.mounts import MOUNTS
 from postroom.http.v0_5.mount import METHODS as V0_5_KINDS
@@ -101,6 +103,16 @@ def test_the_table_has_every_service() -> None:
     paths = [one.strip() for route in ROUTES for one in route.path.split(",")]
     first = {path.removeprefix("/-").removeprefix("/").partition("/")[0] for path in paths}
     assert {*MOUNTS, *(name.partition("/")[0] for name in configuration.METHODS)} <= first
+
+
+def test_the_table_has_every_service_that_the_api_describes() -> None:
+    listed = {
+        (method, path.replace("…/links", "/-/replication/links"))
+        for route in ROUTES
+        for path in route.path.split(", ")
+        for method in route.methods
+    }
+    assert {(one.method, one.path.replace("{id}", "id")) for one in (*CONFIGURATION, *OPERATIONS)} <= listed
 
 
 @pytest.mark.parametrize(
