@@ -167,7 +167,8 @@ def access_page() -> str:
         which status the others are refused. *nobody* has no credentials, or those of `anonymous` where that has no
         grant; *any* has good credentials; the others have that role on what the last column names. Roles hold the
         lesser ones: `own` has `write`, and `write` has `read`; `admin` has all of them everywhere. What may not be read
-        answers 404, like what is not there. `HEAD` and `OPTIONS` need what `GET` needs.
+        answers 404, like what is not there. `HEAD` and `OPTIONS` need what `GET` needs;
+        only browsers that ask whether pages of [`cors_origins`](settings.md#cors_origins) may ask need nothing.
     """
     sections = {"Entities": ENTITIES, "Services": SERVICES, "Doors": ACCESS}
     tables = [f"## {title}\n\n{_routes_table(routes)}" for title, routes in sections.items()]

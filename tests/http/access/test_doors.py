@@ -342,3 +342,6 @@ def test_a_browser_that_asks_before_it_asks_needs_no_credentials(guarded: Start)
     assert reply.headers["access-control-allow-headers"] == "authorization"
     assert service.ask("OPTIONS", "/messagegroups/fleet").status == 401
     assert service.ask("OPTIONS", "/messagegroups/fleet", b"x", {**asks, "Content-Length": "1"}).status == 401
+    stranger = {**asks, "Origin": "https://elsewhere.example.com"}
+    assert service.ask("OPTIONS", "/messagegroups/fleet", headers=stranger).status == 401
+    assert guarded().ask("OPTIONS", "/messagegroups/fleet", headers=asks).status == 401

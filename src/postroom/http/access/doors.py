@@ -23,7 +23,7 @@ from postroom.errors import BadSetting
 from postroom.http.access.browser import CALLBACK, LOGIN, BrowserDoor, end_of_session, session_secret
 from postroom.http.server.asgi import Scope
 from postroom.http.server.base_url import BaseUrlReader, Headers
-from postroom.http.server.cors import READING
+from postroom.http.server.cors import ANY, READING
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.registry.permissions import UNRESTRICTED, Permissions
@@ -69,6 +69,7 @@ class Doors:
         if settings.oidc_client_id:
             self._browser = BrowserDoor(authenticator, settings, self.journal, self._failures)
         self._open_paths = OPEN_PATHS | SIGN_IN_PATHS if self._browser is not None else OPEN_PATHS
+        self._origins = frozenset(origin.encode("latin-1", "replace") for origin in settings.cors_origins)
         self._requests = RateLimit(settings.requests_per_minute)
         self._is_plain = not settings.actor_header and not settings.requests_per_minute
         """Whether nothing but the credentials themselves counts, so that those that are known need no more."""
@@ -85,7 +86,7 @@ class Doors:
             if known is not None:  # a key that was stolen is known, too: the audit says where it is used
                 self.journal.note_sign_in(known.permissions.principal, address, "key")
                 return known
-        if self._is_open(scope.get("raw_path", b"")) or _is_preflight(scope, headers):
+        if self._is_open(scope.get("raw_path", b"")) or self._is_preflight(scope, headers):
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
         self._limit_requests(admission, address)
@@ -95,6 +96,14 @@ class Doors:
 
     def _is_open(self, path: bytes) -> bool:
         return path in self._open_paths or _CONFIRM.fullmatch(path) is not None
+
+    def _is_preflight(self, scope: Scope, headers: Headers) -> bool:
+        """Whether a browser asks for a page of an origin that cors_origins names: it sends no credentials with that
+        (Fetch standard, CORS-preflight).
+        """
+        has_body = b"content-length" in headers or b"transfer-encoding" in headers
+        is_asked = scope["method"] == "OPTIONS" and b"access-control-request-method" in headers
+        return is_asked and not has_body and not self._origins.isdisjoint((headers.get(b"origin", b""), ANY.encode()))
 
     def _door(self, admission: Admission, headers: Headers) -> str:
         """By which door somebody came in."""
@@ -201,13 +210,6 @@ class Doors:
             self._failures.fail(address, failed.subject)
             self.journal.note("refused", failed.subject, address, detail=failed.sentence)
         raise _unauthorized(failed.sentence, 'Bearer realm="postroom", error="invalid_token", Basic realm="postroom"')
-
-
-def _is_preflight(scope: Scope, headers: Headers) -> bool:
-    """Whether a browser asks if a page may ask: it sends no credentials with that (Fetch standard, CORS-preflight)."""
-    has_body = b"content-length" in headers or b"transfer-encoding" in headers
-    is_asked = b"origin" in headers and b"access-control-request-method" in headers
-    return scope["method"] == "OPTIONS" and is_asked and not has_body
 
 
 def _basic(value: str) -> str:
