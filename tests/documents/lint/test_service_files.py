@@ -137,3 +137,45 @@ def test_a_consumer_of_kafka_need_not_name_a_group(tmp_path: Path) -> None:
     assert "consumergroup_missing" not in found(tmp_path, {"endpoints": {"e": endpoint}})
     config["options"]["consumer-group"] = ""
     assert "consumer-group" in found(tmp_path, {"endpoints": {"e": endpoint}})["endpoint_rule"][1]
+
+
+@pytest.mark.audit("services-A12")
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ({"protocol": "HTTP", "options": {"method": "F OO"}}, "options/method"),
+        ({"protocol": "HTTP", "options": {"method": ""}}, "options/method"),
+        ({"protocol": "HTTP", "options": {"headers": [{"name": "A B", "value": "x"}]}}, "options/headers/0/name"),
+        ({"protocol": "HTTP", "options": {"headers": [{"name": "A", "value": ""}]}}, "options/headers/0/value"),
+        ({"protocol": "HTTP", "options": {"query": {"oven": ""}}}, "options/query/oven"),
+        ({"protocol": "AMQP/1.0", "options": {"link-properties": {"oven": ""}}}, "options/link-properties/oven"),
+        ({"protocol": "AMQP/1.0", "options": {"connection-properties": {"": "x"}}}, "options/connection-properties/"),
+        ({"protocol": "MQTT/5.0", "options": {"will-topic": ""}}, "options/will-topic"),
+        ({"protocol": "KAFKA", "options": {"topic": ""}}, "options/topic"),
+        ({"protocol": "KAFKA", "options": {"key": ""}}, "options/key"),
+        ({"protocol": "KAFKA", "endpoints": ["http://ovens.example:9092"]}, "endpoints/0"),
+    ],
+    ids=str,
+)
+def test_values_that_options_of_an_endpoint_must_not_have_are_found(
+    tmp_path: Path, config: dict[str, Any], place: str
+) -> None:
+    endpoint = {"id": "e", "usage": "producer", "config": config}
+    at, _ = found(tmp_path, {"endpoints": {"e": endpoint}})["endpoint_rule"]
+    assert at == f"/endpoints/e/config/{place}"
+
+
+@pytest.mark.audit("services-A12")
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"protocol": "HTTP", "options": {"method": "{verb}", "headers": [{"name": "X-Oven", "value": "{oven}"}]}},
+        {"protocol": "HTTP", "options": {"method": "M-SEARCH", "query": {"oven": "{oven}"}}},
+        {"protocol": "KAFKA", "endpoints": ["SASL_SSL://a.example:1", "b.example:2", "{host}:{port}", "SSL://{host}"]},
+        {"protocol": "KAFKA", "endpoints": ["a.example:1,b.example:2"], "options": {"topic": "{oven}", "key": "k"}},
+    ],
+    ids=str,
+)
+def test_values_that_options_of_an_endpoint_may_have_are_no_findings(tmp_path: Path, config: dict[str, Any]) -> None:
+    endpoint = {"id": "e", "usage": "producer", "config": config}
+    assert "endpoint_rule" not in found(tmp_path, {"endpoints": {"e": endpoint}})

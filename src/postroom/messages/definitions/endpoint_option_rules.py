@@ -26,6 +26,8 @@ CARRIERS = ("apikeyname", "plainusernamefield", "plainpasswordfield")
 _URI = re.compile(r"(?P<scheme>[a-z][a-z0-9+.\-]*)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)", re.IGNORECASE)
 _PORT = re.compile(r":\d+\Z", re.ASCII)
 _SECRET = re.compile(r"[^@:]*:(?P<secret>[^@]+)@")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BOOTSTRAP = re.compile(r"(?:(?:PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://)?[^/?#\s,]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,23 @@ def _no_secret(uri: re.Match[str]) -> bool:
     return found is None or "{" in found["secret"]
 
 
+def _token(option: OptionValue) -> bool:
+    """The name of a method or a header (RFC 9110, 5.6.2), or one that a client completes."""
+    return not isinstance(option.value, str) or "{" in option.value or _TOKEN.fullmatch(option.value) is not None
+
+
+def _strings_by_name(option: OptionValue) -> bool:
+    """A member of a map whose names and values are strings that are not empty."""
+    return option.path[-1] != "" and option.value != ""
+
+
+def _brokers(option: OptionValue) -> bool:
+    """Addresses as Kafka's own settings have them, also where they stand as the `uri` of 0.5."""
+    given = option.value if isinstance(option.value, list) else [option.value]
+    brokers = (one.strip() for some in given if isinstance(some, str) and some for one in some.split(","))
+    return all("{" in one or _BOOTSTRAP.fullmatch(one) is not None for one in brokers)
+
+
 def _broker_address(option: OptionValue) -> bool:
     return _present(option) or bool(option.siblings.get("uri"))  # C-35
 
@@ -205,6 +224,9 @@ def _is_open(option: OptionValue) -> bool:
 _ADDRESS = ("endpoints", ANY_ITEM, "uri")
 _GRANT = ("authorization", ANY_ITEM)
 _KEPT_OUT = "must not hold a credential; clients get it elsewhere"
+_NO_BROKER = "must be host:port, with or without PLAINTEXT://, SSL://, SASL_PLAINTEXT:// or SASL_SSL://"
+_EMPTY = "must not be empty"
+_EMPTY_IN_MAP = "must not have an empty name or value"
 
 NO_CREDENTIALS: tuple[OptionRule, ...] = (
     OptionRule((), _ADDRESS, _uri_part(_no_secret), _KEPT_OUT),
@@ -215,18 +237,24 @@ NO_CREDENTIALS: tuple[OptionRule, ...] = (
 RULES: tuple[OptionRule, ...] = (
     # protocoloptions.endpoints, protocoloptions.authorization
     OptionRule(BY_URI, _ADDRESS, _present, "must be there"),
-    OptionRule(("KAFKA",), ("endpoints", ANY_ITEM, "bootstrap.servers"), _broker_address, "must not be empty"),
-    OptionRule((), (*_GRANT, "type"), _not_empty, "must not be empty"),
-    OptionRule((), (*_GRANT, "mechanism"), _not_empty, "must not be empty"),
+    OptionRule(("KAFKA",), ("endpoints", ANY_ITEM, "bootstrap.servers"), _broker_address, _EMPTY),
+    OptionRule((), (*_GRANT, "type"), _not_empty, _EMPTY),
+    OptionRule((), (*_GRANT, "mechanism"), _not_empty, _EMPTY),
     OptionRule((), (*_GRANT, "mechanism"), _mechanism_of_sasl, "is for the type SASL only"),
-    OptionRule((), (*_GRANT, "resourceuri"), _not_empty, "must not be empty"),
-    OptionRule((), (*_GRANT, "authorityuri"), _not_empty, "must not be empty"),
+    OptionRule((), (*_GRANT, "resourceuri"), _not_empty, _EMPTY),
+    OptionRule((), (*_GRANT, "authorityuri"), _not_empty, _EMPTY),
     # HTTP options
     OptionRule(("HTTP",), _ADDRESS, _scheme("http", "https"), "must begin with http:// or https://"),
+    OptionRule(("HTTP",), ("method",), _token, "must be the name of an HTTP method"),
+    OptionRule(("HTTP",), ("headers", ANY_ITEM, "name"), _token, "must be the name of an HTTP header"),
+    OptionRule(("HTTP",), ("headers", ANY_ITEM, "value"), _not_empty, _EMPTY),
+    OptionRule(("HTTP",), ("query", ANY_ITEM), _strings_by_name, _EMPTY_IN_MAP),
     OptionRule(("HTTP",), ("apikeyin",), _one_of("header", "query"), "must be one of: header, query"),
     OptionRule(("HTTP",), ("plainscheme",), _one_of("basic", "form", "query"), "must be one of: basic, form, query"),
     # AMQP options
     OptionRule(("AMQP/1.0",), _ADDRESS, _scheme("amqp", "amqps"), "must begin with amqp:// or amqps://"),
+    OptionRule(("AMQP/1.0",), ("link-properties", ANY_ITEM), _strings_by_name, _EMPTY_IN_MAP),
+    OptionRule(("AMQP/1.0",), ("connection-properties", ANY_ITEM), _strings_by_name, _EMPTY_IN_MAP),
     # MQTT options
     OptionRule(
         MQTT,
@@ -243,7 +271,13 @@ RULES: tuple[OptionRule, ...] = (
     OptionRule(("MQTT/5.0",), ("sessionexpiryinterval",), _within(0, 2**32 - 1), "must be from 0 to 4294967295"),
     OptionRule(MQTT, ("sharedsubscriptiongroup",), _only_beside("topicfilter"), "is for use with topicfilter only"),
     OptionRule(MQTT, ("sharedsubscriptiongroup",), _without("/"), "must be the bare name of the group, without /"),
+    OptionRule(MQTT, ("willtopic",), _not_empty, _EMPTY),
+    OptionRule(MQTT, ("willmessage",), _not_empty, _EMPTY),
     # KAFKA options
+    OptionRule(("KAFKA",), _ADDRESS, _brokers, _NO_BROKER),
+    OptionRule(("KAFKA",), ("endpoints", ANY_ITEM, "bootstrap.servers"), _brokers, _NO_BROKER),
+    OptionRule(("KAFKA",), ("topic",), _not_empty, _EMPTY),
+    OptionRule(("KAFKA",), ("key",), _not_empty, _EMPTY),
     OptionRule(("KAFKA",), ("acks",), _within(-1, 1), "must be -1, 0 or 1"),
     OptionRule(("KAFKA",), ("consumergroup",), _for("consumer", _not_empty), "must not be empty for a consumer"),
     OptionRule(("KAFKA",), ("consumergroup",), _not_for("subscriber"), "must not be there for a subscriber"),
