@@ -120,6 +120,14 @@ def test_a_placeholder_alone_makes_a_source_that_is_a_uri_reference(value: str, 
         assert CATALOG.match(made).variables == {"storeid": value}
 
 
+@pytest.mark.audit("messages-D10", "messages-D11")
+def test_a_schema_that_a_definition_demands_and_leaves_open_is_made_as_a_uri() -> None:
+    attributes = {"type": {"value": "t"}, "dataschema": {"required": True}}
+    message = {"envelope": "CloudEvents/1.0", "envelopemetadata": attributes}
+    made = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}}).message("m").make()
+    assert CATALOG.match(made).outcome == "landed", "here CloudEvents rules what no definition declares"
+
+
 @pytest.mark.audit("messages-D10")
 def test_user_properties_beside_an_event_may_have_any_name() -> None:
     properties = [{"name": name, "value": value} for name, value in {**EVENT, "my_ext": "x"}.items()]

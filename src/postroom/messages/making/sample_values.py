@@ -23,6 +23,8 @@ def sampler_for(constraint: Constraint) -> Sampler:
         return random_uuid
     if constraint.path == ("source",) and constraint.type not in _BY_TYPE:
         return lambda _rng: "/postroom/make"
+    if constraint.at == "/envelopemetadata/dataschema":  # a URI in every event, whatever type its definition leaves it
+        return _BY_TYPE["uri"]
     name = constraint.path[-1]
     return _BY_TYPE.get(constraint.type) or (lambda rng: f"{name}{rng.randrange(10_000)}")
 
