@@ -42,6 +42,25 @@ def test_a_batch_gives_several(ovens: AsgiClient) -> None:
     assert [one["outcome"] for one in ovens.ask("POST", "/match", [EVENT, {}]).json] == ["landed", "malformed"]
 
 
+@pytest.mark.audit("messages-D15")
+@pytest.mark.parametrize("version", ["", "/versions/1"])
+def test_a_schema_by_its_own_address_checks_payloads(ovens: AsgiClient, version: str) -> None:
+    schema = "/schemagroups/s/schemas/heat"
+    headers = {"xRegistry-format": "JsonSchema/draft-07", "Content-Type": "application/json"}
+    assert ovens.ask("PUT", f"{schema}/versions/1", READING["dataschema"], headers=headers).status == 201
+    assert ovens.ask("POST", "/match", EVENT).json["outcome"] == "landed"  # the catalog is in use before the write
+    address = ovens.ask("GET", f"{schema}{version}$details").json["self"]
+    hot = {**READING, "envelopemetadata": {"type": {"value": "hot"}}, "dataschemauri": address, "dataschema": None}
+    assert ovens.ask("PUT", "/messagegroups/ovens/messages/hot", hot).status == 201
+    for heat, outcome in ((5, "landed"), ("five", "invalid")):
+        found = ovens.ask("POST", "/match", {**EVENT, "type": "hot", "data": {"heat": heat}}).json
+        assert (found["outcome"], found.get("unchecked")) == (outcome, None)
+    elsewhere = address.replace("://", "://elsewhere.")
+    assert ovens.ask("PATCH", "/messagegroups/ovens/messages/hot", {"dataschemauri": elsewhere}).status == 200
+    found = ovens.ask("POST", "/match", {**EVENT, "type": "hot", "data": {"heat": "five"}}).json
+    assert "lies outside" in found["unchecked"]
+
+
 BINARY = {"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/ovens/7", "ce-type": "reading"}
 
 

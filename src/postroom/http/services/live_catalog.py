@@ -45,11 +45,17 @@ class State(NamedTuple):
 
 
 class Catalogs:
-    """The catalogs of one store: of all its messages or of an endpoint's, for either meaning of nulls."""
+    """The catalogs of one store: of all its messages or of an endpoint's, for either meaning of nulls.
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    With `base`, references to schemas that begin with this URL lead into the store.
+    """
+
+    def __init__(self, store: Store, settings: Settings, base: str = "") -> None:
         self._store = store
         self._settings = settings
+        self._base = base
+        self.registries: frozenset[str] = frozenset()
+        """The base URLs of the registries whose schemas were referred to by URL at the last `get`."""
         self._lock = threading.Lock()
         self._version: int | None = None
         self._state: State | None = None
@@ -76,6 +82,7 @@ class Catalogs:
             before, self._state, self._version = self._state, self._read(self._state), version
             if before is None or self._state.compiled is not before.compiled:
                 self._catalogs.clear()
+                self.registries = _registries(self._state.compiled)
         return self._state
 
     def _read(self, state: State | None) -> State:
@@ -88,6 +95,8 @@ class Catalogs:
                 tree = updated_tree(tx, state.tree, changed)
                 return _state(state.whole.updated(tree, _affected(state.tree, tree, changed)), last, state.compiled)
             tree = export_document(tx)
+        if self._base:
+            tree = {**tree, "self": f"{self._base}/"}
         return self._compiled(tree, last)
 
     def _compiled(self, tree: Tree, last: Change | None) -> State:
@@ -108,6 +117,13 @@ class Catalogs:
         catalog.engine = catalog.engine_like(like, self._settings.max_records)
         _keep(self._engines, (nulls, endpoint), catalog.engine)
         return catalog
+
+
+def _registries(compiled: CompiledCatalog) -> frozenset[str]:
+    references = (one.schema.reference for one in compiled.definitions if one.schema is not None)
+    return frozenset(
+        base for base, inside, _ in (one.partition("/schemagroups/") for one in references) if inside and base
+    )
 
 
 def _keep(kept: OrderedDict[tuple[str, str], T], key: tuple[str, str], value: T) -> None:

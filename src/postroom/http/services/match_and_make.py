@@ -56,14 +56,14 @@ class MakeOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     invalid: bool = False
 
 
-def catalogs(store: Store, settings: Settings) -> Catalogs:
+def catalogs(store: Store, settings: Settings, base: str = "") -> Catalogs:
     """The catalogs of what is seen of a store; whoever may read the same shares them."""
-    return _catalogs(store.base, settings, store.permissions.read)
+    return _catalogs(store.base, settings, store.permissions.read, base)
 
 
 @lru_cache(maxsize=MOST_CATALOGS)
-def _catalogs(store: Store, settings: Settings, read: Prefixes) -> Catalogs:
-    return Catalogs(store if read.is_everything else store.seen_by(Permissions(read=read)), settings)
+def _catalogs(store: Store, settings: Settings, read: Prefixes, base: str) -> Catalogs:
+    return Catalogs(store if read.is_everything else store.seen_by(Permissions(read=read)), settings, base)
 
 
 def answer_match(request: Request, store: Store, settings: Settings) -> Response:
@@ -188,7 +188,11 @@ def _catalog(request: Request, store: Store, settings: Settings) -> Catalog:
     if nulls not in ("strict", "absent"):
         _refuse(request.path, f"nulls must be strict or absent, it is {nulls!r}")
     try:
-        return catalogs(store, settings).get(nulls, query.get("endpoint", ""))
+        found, endpoint = catalogs(store, settings), query.get("endpoint", "")
+        catalog = found.get(nulls, endpoint)
+        # Few registries refer to themselves by URL, and which URL is theirs depends on who asks.
+        refers_to_itself = request.base in found.registries
+        return catalogs(store, settings, request.base).get(nulls, endpoint) if refers_to_itself else catalog
     except DocumentRefused as error:
         _refuse(request.path, error.sentence)
 
