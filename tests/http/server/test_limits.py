@@ -21,7 +21,8 @@ import httpx
 import pytest
 
 from postroom.http.server.app import create_app
-from postroom.http.server.thread_pools import Pool
+from postroom.http.server.request import Request, parse_query
+from postroom.http.server.thread_pools import Pool, Pools
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -182,6 +183,36 @@ def test_a_read_that_takes_too_long_is_given_up_with_its_remedy(store: Store, ta
     assert (answer.status, answer.problem) == (503, "server_busy")
     assert answer.headers["retry-after"]
     assert "request_timeout_s" in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "pool"),
+    [
+        ("GET", "/messagegroups/g/messages/m", "reads"),
+        ("GET", "/messagegroups/g", "reads"),
+        ("GET", "/capabilities", "reads"),
+        ("GET", "/changes", "reads"),
+        ("GET", "/messagegroups/g/messages?limit=10", "reads"),
+        ("GET", "/messagegroups/g/messages", "large_reads"),
+        ("HEAD", "/messagegroups/", "large_reads"),
+        ("GET", "/schemagroups/g/schemas/s/versions", "large_reads"),
+        ("GET", "/messagegroups?filter=name=a&limit=10", "large_reads"),
+        ("GET", "/export", "large_reads"),
+        ("GET", "/?inline=*", "large_reads"),
+        ("PUT", "/messagegroups/g/messages", "writes"),
+        ("POST", "/match", "matches"),
+        ("GET", "/readyz", "probes"),
+    ],
+)
+def test_answers_with_many_entities_leave_single_ones_their_threads(method: str, target: str, pool: str) -> None:
+    async def chosen() -> tuple[Pool, Pool]:
+        path, _, query = target.partition("?")
+        request = Request(method=method, path=path, base="http://ovens", query=parse_query(query))
+        pools = Pools(Settings())
+        return getattr(pools, pool), pools.of(request)
+
+    wanted, given = asyncio.run(chosen())
+    assert given is wanted
 
 
 def test_a_full_pool_refuses_and_says_when_to_come_back() -> None:

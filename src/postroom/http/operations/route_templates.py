@@ -16,6 +16,7 @@ ENTITIES = (
 )
 RESOURCE = ENTITIES[-1]
 BELOW = {"meta": f"{RESOURCE}/meta", "versions": f"{RESOURCE}/versions"}
+COLLECTIONS = frozenset({*ENTITIES[1::2], BELOW["versions"]})
 VERSION = f"{RESOURCE}/versions/{{versionid}}"
 METHOD_NAMES = frozenset({"GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS"})
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from postroom.deadlines import deadline
+from postroom.http.operations.route_templates import COLLECTIONS, route_of
 from postroom.http.server.asgi import Receive
 from postroom.http.server.cors import READING
 from postroom.http.server.request import Request
@@ -28,6 +29,8 @@ PROBES = frozenset({"/healthz", "/readyz", "/-/healthz", "/-/readyz"})
 WITH_MODEL = frozenset({"/", "/modelsource"})
 LARGE = frozenset({"filter", "inline", "sort"})
 """Flags that make an answer look at more than one entity."""
+PAGED = frozenset({"limit", "cursor"})
+"""Flags of a page: no more of a collection than that is looked at."""
 
 
 class Pool:
@@ -92,11 +95,17 @@ class Pools:
         if request.path in PROBES:
             return self.probes
         if request.method in READING:
-            is_large = request.path == "/export" or any(name in LARGE for name, _ in request.query)
-            return self.large_reads if is_large else self.reads
+            return self.large_reads if _is_large(request) else self.reads
         if request.path in MATCHING:
             return self.matches
         return self.fetches if self._fetches_models and request.path in WITH_MODEL else self.writes
+
+
+def _is_large(request: Request) -> bool:
+    """Whether an answer may show many entities: a few of those at once would keep all others from their threads."""
+    flags = {name for name, _ in request.query}
+    is_whole = flags.isdisjoint(PAGED) and route_of(request.path) in COLLECTIONS
+    return request.path == "/export" or is_whole or not flags.isdisjoint(LARGE)
 
 
 class ClientGone(Exception):
