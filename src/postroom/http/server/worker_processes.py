@@ -38,8 +38,8 @@ IDLE_SECONDS = 75
 PARENT_CHECK_SECONDS = 1.0
 ORPHAN_SECONDS = 10.0
 SWITCH_SECONDS = 0.00002
-"""How long a thread computes before one that waits gets its turn. A cheap GET needs several turns of the event loop: with
-a millisecond each, one thread that computes lets through no more than a few hundred of them a second."""
+"""How long a thread computes before one that waits gets its turn. A cheap GET needs several turns of the event loop:
+with a millisecond each, one thread that computes lets through no more than a few hundred of them a second."""
 
 
 class Logs:
