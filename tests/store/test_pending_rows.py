@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,18 +95,40 @@ def _list(xid: str) -> Step:
     return run
 
 
+def _refer(xid: str, target: str) -> Step:
+    def run(tx: Transaction, known: Known) -> None:
+        before = tx.entity(xid)
+        if before is not None:
+            known[xid] = msgspec.structs.replace(before, attributes={"xref": target} if target else {"n": 1})
+            tx.put(known[xid])
+
+    return run
+
+
+def _list_referrers(xid: str) -> Step:
+    def run(tx: Transaction, known: Known) -> None:
+        expected = [one for one in sorted(known) if known[one].attributes.get("xref") == xid]
+        assert sorted(one.xid for one in tx.referrers(xid)) == expected
+
+    return run
+
+
 STEPS = (
     st.builds(_put, st.sampled_from(XIDS), st.integers(1, 9))
     | st.builds(_remove, st.sampled_from(XIDS))
     | st.builds(_log, st.sampled_from(XIDS), st.integers(1, 9))
     | st.builds(_look, st.sampled_from(XIDS))
     | st.builds(_list, st.sampled_from(XIDS))
+    | st.builds(_refer, st.sampled_from(RESOURCES), st.sampled_from(("", *RESOURCES)))
+    | st.builds(_list_referrers, st.sampled_from(RESOURCES))
 )
+EXPECTED = st.sampled_from(("", "/ovens", *XIDS))
+"""What a write is said to be about."""
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(STEPS, max_size=25), max_size=3))
-def test_a_transaction_sees_what_it_has_written(stores: Store, transactions: list[list[Step]]) -> None:
+@given(st.lists(st.tuples(EXPECTED, st.lists(STEPS, max_size=25)), max_size=3))
+def test_a_transaction_sees_what_it_has_written(stores: Store, transactions: list[tuple[str, list[Step]]]) -> None:
     known: Known = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pending_rows, "MOST_PENDING", 4)  # so that some rows are sent and some wait
@@ -113,12 +136,28 @@ def test_a_transaction_sees_what_it_has_written(stores: Store, transactions: lis
         with stores.write() as tx:
             for entity in tx.below("/"):
                 tx.delete(entity.xid)
-        for steps in transactions:
+        for path, steps in transactions:
             with stores.write() as tx:
+                tx.expect(path)
                 for step in steps:
                     step(tx, known)
     with stores.read() as tx:
         assert tx.below("/") == [known[xid] for xid in sorted(known)]
+
+
+def test_referrers_that_were_read_ahead_are_those_of_now(store: Store) -> None:
+    deck, rack, tunnel = RESOURCES[:3]
+    known: Known = {}
+    with store.write() as tx:
+        for xid in (deck, rack, tunnel):
+            _put(xid, 1)(tx, known)
+        _refer(tunnel, deck)(tx, known)
+    for step in (_refer(rack, deck), _refer(tunnel, ""), _refer(rack, tunnel), _refer(tunnel, deck), _remove(tunnel)):
+        with store.write() as tx:
+            tx.expect(deck)
+            _list_referrers(deck)(tx, known)
+            step(tx, known)
+            _list_referrers(deck)(tx, known)
 
 
 def test_a_transaction_that_fails_leaves_no_row_that_waited(store: Store) -> None:

@@ -25,6 +25,9 @@ class Transaction(Protocol):
     def entity(self, xid: str) -> Entity | None:
         """The entity with exactly this xid."""
 
+    def expect(self, path: str) -> None:
+        """Hear which path a write is about, so that what it will ask for can be read together."""
+
     def entities(self, collection: str) -> list[Entity]:
         """The members of a collection, in the order of their ids."""
 

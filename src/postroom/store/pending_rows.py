@@ -11,6 +11,9 @@ SendRows = Callable[[str, Iterable[Row]], None]
 
 MOST_PENDING = 1000
 """How many rows wait before they are sent."""
+ATTRIBUTES = 4
+"""Where the attributes are in the row of an entity."""
+REFERENCE = b'"xref"'
 MOST_READ = 50_000
 """How many rows of entities that were read are kept in memory; those that were written are all kept."""
 
@@ -25,6 +28,8 @@ class PendingRows:
         self._known: dict[str, Row | None] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._created: set[str] = set()
+        self._members: dict[str, set[str]] = {}
+        self._referrers: dict[str, list[Row]] = {}
         self.newest_change: Row | None = None
         """The newest row of the change log, where it is known."""
 
@@ -54,6 +59,30 @@ class PendingRows:
         """Whether all members of a collection are known: the entity that it belongs to is new, and so are they."""
         return collection.rpartition("/")[0] in self._created
 
+    def note_members(self, collection: str, rows: Iterable[Row]) -> None:
+        """Keep all members that a collection has; more than fit are asked for again."""
+        rows = list(rows)
+        for row in rows:
+            self.note(row[0], row)
+        if len(self._known) < MOST_READ:
+            self._members[collection] = {row[0] for row in rows}
+
+    def members(self, collection: str) -> list[Row] | None:
+        """The rows of a collection that was read, in the order of their ids, with what was written since."""
+        xids = self._members.get(collection)
+        if xids is None:
+            return None
+        rows = [row for xid in xids if (row := self._known[xid]) is not None]
+        return sorted(rows, key=lambda row: str(row[0]).rpartition("/")[2].casefold())
+
+    def note_referrers(self, xid: str, rows: list[Row]) -> None:
+        """Keep which Resources refer to one."""
+        self._referrers[xid] = rows
+
+    def referrers(self, xid: str) -> list[Row] | None:
+        """The rows that refer to a Resource, where they are known and nothing was written that might change them."""
+        return self._referrers.get(xid)
+
     def sibling(self, collection: str, folded: str) -> str | None:
         """The xid of an entity that was written, by its collection and its id without case."""
         return self._names.get((collection, folded))
@@ -61,8 +90,13 @@ class PendingRows:
     def put(self, row: Row, place: tuple[str, str], xref: str | None) -> None:
         """Create or replace an entity, whose place is its collection and its id without case."""
         xid = row[0]
-        if self.knows(xid) and self._known.get(xid) is None:
+        before = self._known.get(xid)
+        if self.knows(xid) and before is None:
             self._created.add(xid)
+        if place[0] in self._members:
+            self._members[place[0]].add(xid)
+        if self._referrers and (xref is not None or before is None or REFERENCE in before[ATTRIBUTES]):
+            self._referrers.clear()
         self._known[xid] = row
         self._names[place] = xid
         self._entities[xid] = (*row, *place, xref)
@@ -71,6 +105,7 @@ class PendingRows:
         """Note that an entity is deleted."""
         self._known[xid] = None
         self._names.pop(place, None)
+        self._referrers.clear()
 
     def append_change(self, row: Row) -> None:
         """Add a row to the change log."""

@@ -19,7 +19,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from postroom.errors import StoreUnusable
 from postroom.registry.entities import Entity
-from postroom.registry.permissions import UNRESTRICTED, Permissions
+from postroom.registry.permissions import DEEPEST, UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.write.deferred_checks import DeferredChecks
@@ -30,7 +30,7 @@ from postroom.store.postgres_migrations import LATEST, MIGRATIONS
 from postroom.store.postgres_sessions import Connection, PostgresClaim, Session, VersionWatch, busy, reason, unanswered
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sql_transaction import Rows, SqlTransaction
+from postroom.store.sql_transaction import ENTITY_COLUMNS, LAST_CHANGE, REFERRERS, Rows, SqlTransaction
 from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
@@ -41,11 +41,14 @@ RECONNECT_SECONDS = 1.0
 MOST_CONNECTIONS = 32
 ROWS_AT_ONCE = 50
 """How many rows a cursor of the server sends together: few, for some hold large documents."""
-READ, WRITE = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", b"BEGIN"
+READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
 WRITING, MIGRATING = "postroom writing", "postroom migrating"
 LOCK = f"SELECT pg_advisory_xact_lock({LOCKS}, hashtext(current_schema() || '{WRITING}'))"
+CONFIGURED = b"SELECT name, value FROM configuration WHERE name <> 'modelsource'"
+OWNERS = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid IN (%s, %s)".encode()  # noqa: S608
+MEMBERS = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE collection = %s ORDER BY folded".encode()  # noqa: S608
 COMMIT = b"UPDATE state SET version = version + 1; COMMIT"
 """Statements that go together, in one round trip."""
 NOT_WRITABLE = (errors.DiskFull, errors.IoError, errors.ReadOnlySqlTransaction)
@@ -94,6 +97,27 @@ class PostgresTransaction(SqlTransaction):
             with self._connection.pipeline():
                 super().flush()
 
+    def expect(self, path: str) -> None:
+        """Read in one round trip what a write to a Resource asks for one by one."""
+        parts = path.rstrip("/").removesuffix("$details").split("/")
+        if len(parts) <= DEEPEST:
+            return
+        self.flush()
+        group, resource = "/".join(parts[:3]), "/".join(parts[: DEEPEST + 1])
+        versions = f"{resource}/versions"
+        run = self._connection.execute
+        with self._connection.pipeline():
+            configured, newest = run(CONFIGURED), run(LAST_CHANGE.encode())
+            owners = run(OWNERS, (group, resource))
+            members, referrers = run(MEMBERS, (versions,)), run(_translated(REFERRERS % "?"), (resource,))
+        self._configured = {"capabilities": b"", "modelexpanded": b""} | dict(configured.fetchall())
+        self._pending.newest_change = newest.fetchone()
+        found = {row[0]: row for row in owners}
+        for xid in (group, resource):
+            self._pending.note(xid, found.get(xid))
+        self._pending.note_members(versions, members)
+        self._pending.note_referrers(resource, referrers.fetchall())
+
     def _read_last_sequence(self) -> int:
         """Without the gaps that a sequence of the database has after a rollback; no one else writes meanwhile."""
         newest = self.last_change()
@@ -136,6 +160,8 @@ class PostgresStore:
         self._retention = retention
         self._wait = write_wait_s
         self._turn = threading.Lock()
+        self._locked = f"BEGIN; SET LOCAL lock_timeout = {int(write_wait_s * 1000)}; {LOCK}".encode()
+        """The beginning of a write, in one round trip."""
         self._conninfo = _connection_options(url)
         self._watch = VersionWatch(self._conninfo)
         self._pool = ConnectionPool(
@@ -177,9 +203,8 @@ class PostgresStore:
         """One writer at a time, in this process by a lock and among all by an advisory lock until the commit: the order
         of sequences is that of commits, and no reader of the log ever misses a row that comes late.
         """
-        with self._turn_to_write(), self._begun(WRITE) as connection:
+        with self._turn_to_write(), self._begun(self._locked) as connection:
             try:
-                self._lock(connection)
                 transaction = self._writing(connection, checks)
                 yield transaction
                 transaction.flush()
@@ -273,6 +298,8 @@ class PostgresStore:
                     break
                 except PoolTimeout as error:
                     raise self._without_connection(error) from None
+                except errors.LockNotAvailable:
+                    raise busy(f"Another process has been writing for {self._wait:g} seconds.") from None
                 except psycopg.OperationalError as error:
                     if attempt == 2:
                         raise unanswered(reason(error)) from None
@@ -297,12 +324,6 @@ class PostgresStore:
             yield
         finally:
             self._turn.release()
-
-    def _lock(self, connection: Connection) -> None:
-        try:
-            connection.execute(f"SET LOCAL lock_timeout = {int(self._wait * 1000)}; {LOCK}".encode())
-        except errors.LockNotAvailable:
-            raise busy(f"Another process has been writing for {self._wait:g} seconds.") from None
 
     def _writing(self, connection: Connection, checks: DeferredChecks | None) -> PostgresTransaction:
         if checks is None:

@@ -150,6 +150,10 @@ class RestrictedTransaction:
         found = self._tx.entity(xid)
         return found if found is not None and self._shows(xid) else None
 
+    def expect(self, path: str) -> None:
+        """Hear which path a write is about; what is read for it is shown to nobody by that."""
+        self._tx.expect(path)
+
     def entities(self, collection: str) -> list[Entity]:
         """The members of a collection that are shown."""
         return self._tx.entities(collection, self._read.ids(collection))
@@ -200,7 +204,7 @@ class RestrictedTransaction:
         return found if self._shows(f"{collection}/{entity_id}") else None
 
     def referrers(self, *xids: str) -> list[Entity]:
-        """The Resources whose `xref` is one of these and that are shown: others neither bind a writer nor are told of."""
+        """Those that refer to one of these and are shown: others neither bind a writer nor are told of."""
         return [entity for entity in self._tx.referrers(*xids) if self._shows(entity.xid)]
 
     def put(self, entity: Entity) -> None:

@@ -33,6 +33,8 @@ def _upsert(table: str, columns: str, key: str) -> str:
     return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {others}"  # noqa: S608
 
 
+REFERRERS = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref IN (%s)"  # noqa: S608
+LAST_CHANGE = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
 PUT_ENTITY = _upsert("entity", f"{ENTITY_COLUMNS}, collection, folded, xref", "xid")
 INSERT_CHANGE = f"INSERT INTO change ({CHANGE_COLUMNS}) VALUES ({', '.join('?' * 8)})"  # noqa: S608
 INSERT_HISTORY = f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES ({', '.join('?' * 10)})"  # noqa: S608
@@ -75,6 +77,8 @@ class SqlTransaction(ABC):
         self._pending = PendingRows()
         self._last_sequence: int | None = None
         self._model: Model | None = None
+        self._configured: dict[str, bytes] = {}
+        """Values of the configuration that were read together; empty where none were."""
         self.appended = 0
         """How many rows this transaction added to the change log."""
 
@@ -104,6 +108,7 @@ class SqlTransaction(ABC):
         """Send what waits, and forget what was known of the tables, which are changed as they are."""
         self.flush()
         self._pending, self._last_sequence = PendingRows(), None
+        self._configured.clear()
 
     def _flush_when_full(self) -> None:
         if self._pending.is_full:
@@ -122,11 +127,12 @@ class SqlTransaction(ABC):
     def entities(self, collection: str, within: Sequence[IdRange] | None = None) -> list[Entity]:
         """The members of a collection, in the order of their ids."""
         query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE collection = ?%s ORDER BY folded"  # noqa: S608
-        if not self._writes:
+        if not self._writes or within is not None:
             return [entity_of(row) for row in self._members(query, collection, within)]
-        rows = list(self._members(query, collection, within))
-        for row in rows:
-            self._pending.note(row[0], row)
+        rows = self._pending.members(collection)
+        if rows is None:
+            rows = list(self._members(query, collection, within))
+            self._pending.note_members(collection, rows)
         return [entity_of(row) for row in rows]
 
     def entities_by_xid(self, xids: Sequence[str]) -> dict[str, Entity]:
@@ -150,8 +156,15 @@ class SqlTransaction(ABC):
         query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid > ? AND xid < ? ORDER BY xid"  # noqa: S608
         return [entity_of(row) for row in self._execute(query, (prefix + "/", prefix + "0"))]
 
+    @abstractmethod
+    def expect(self, path: str) -> None:
+        """Hear what a write is about."""
+
     def count(self, collection: str, within: Sequence[IdRange] | None = None) -> int:
         """How many members a collection has; the index alone tells."""
+        known = self._pending.members(collection) if within is None else None
+        if known is not None:
+            return len(known)
         query = "SELECT count(*) FROM entity WHERE collection = ?%s"
         return sum(int(row[0]) for row in self._members(query, collection, within))
 
@@ -203,8 +216,9 @@ class SqlTransaction(ABC):
 
     def referrers(self, *xids: str) -> list[Entity]:
         """The Resources whose `xref` is one of these xids."""
-        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref IN (%s)"  # noqa: S608
-        return [entity_of(row) for row in self._among(query, xids)]
+        known = self._pending.referrers(xids[0]) if len(xids) == 1 else None
+        rows = known if known is not None else self._among(REFERRERS, xids)
+        return [entity_of(row) for row in rows]
 
     def put(self, entity: Entity) -> None:
         """Create or replace an entity."""
@@ -274,8 +288,7 @@ class SqlTransaction(ABC):
         """The newest row of the change log; a transaction that writes has asked the database once for it."""
         newest = self._pending.newest_change
         if newest is None:
-            query = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
-            newest = self._run(query).fetchone()
+            newest = self._run(LAST_CHANGE).fetchone()
             if self._writes:
                 self._pending.newest_change = newest
         return change_of(newest) if newest else None
@@ -373,9 +386,12 @@ class SqlTransaction(ABC):
         self._run(f"DELETE FROM {table.name}")  # noqa: S608
 
     def _configure(self, name: str, value: dict[str, Any]) -> None:
+        self._configured.clear()
         self._run(PUT_CONFIGURATION, (name, msgspec.json.encode(value)))
 
     def _configuration(self, name: str) -> bytes:
+        if name in self._configured:
+            return self._configured[name]
         row = self._run("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
         return bytes(row[0]) if row else b""
 

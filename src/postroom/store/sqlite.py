@@ -80,6 +80,9 @@ class SqliteTransaction(SqlTransaction):
     def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
         self._db.executemany(statement, rows)
 
+    def expect(self, path: str) -> None:
+        """Nothing is read before it is asked for: a statement takes no round trip here."""
+
     def _read_last_sequence(self) -> int:
         row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").fetchone()
         return int(row[0]) if row else 0

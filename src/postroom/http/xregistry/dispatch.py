@@ -175,6 +175,8 @@ def _registry(
     tx: Transaction, request: Request, name: str | None, settings: Settings, fetch: Fetch = refuse_fetch
 ) -> Response:
     """Answer a request for entities or configuration; all of it is in one transaction."""
+    if request.method in WRITES and name is None:
+        tx.expect(request.path)
     capabilities, release, native = read_capabilities(tx), None, request
     if may_need_translation(request):
         native, release = translate_request(request, tx, capabilities, settings)
