@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,18 @@ from postroom.documents.lint.rule_table import OLDER_DOCUMENT_RULES, RULES, SEVE
 from postroom.documents.lint.rules.schema_documents import SchemaChecks
 from postroom.documents.lint.source_pointers import source_pointer, with_v0_5_names
 from postroom.documents.lint.subjects import LintedDocument
+from postroom.errors import DocumentRefused
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.model.json_pointers import pointer
 from postroom.settings import Settings
 from postroom.urls import scheme_of
 
+SERVICE_0_5 = "0.5-service"
+_VERSION_RULES = tuple(rule for rule in RULES if rule.code == "schema_incompatible")
 # What later texts demand and the text of a dialect does not.
 _NOT_DEMANDED = {
     "0.5-message": frozenset({"consumergroup_missing"}),
-    "0.5-service": frozenset({"consumergroup_missing"}),
+    SERVICE_0_5: frozenset({"consumergroup_missing"}),
     "catalog": frozenset({"dataschemaformat_missing", "selector_malformed", "type_id_mismatch"}),
 }
 
@@ -95,7 +98,7 @@ class _SourceCatalog:
         """A sentence with the names that the dialect of a file has for members."""
         dialect = self.dialect_in(file)
         is_v0_5 = dialect.startswith("0.5")
-        return with_v0_5_names(sentence, service=dialect == "0.5-service") if is_v0_5 else sentence
+        return with_v0_5_names(sentence, service=dialect == SERVICE_0_5) if is_v0_5 else sentence
 
 
 def _read(source: str, settings: Settings) -> _SourceCatalog:
@@ -133,8 +136,19 @@ def _file_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
                 yield _finding(code, path, diagnostic)
 
 
-def _rule_findings(catalog: _SourceCatalog, settings: Settings) -> Iterator[Finding]:
-    for rule, diagnostic in diagnose(LintedDocument(catalog.tree), settings):
+def refuse_incompatible(source: str, parsed: ParsedCatalog, settings: Settings) -> None:
+    """Refuse files of the 0.5 service in which a version of a schema cannot read what an earlier one describes."""
+    if SERVICE_0_5 not in parsed.dialect.split(", "):
+        return
+    for finding in _rule_findings(_read(source, settings), settings, _VERSION_RULES):
+        raise DocumentRefused(finding.sentence, place=f"{finding.file}#{finding.pointer}", remedy=finding.remedy)
+
+
+def _rule_findings(catalog: _SourceCatalog, settings: Settings, rules: Iterable[LintRule] = RULES) -> Iterator[Finding]:
+    def is_of_0_5(xid: str) -> bool:
+        return catalog.dialect_in(catalog.locate(xid)[0]) == SERVICE_0_5
+
+    for rule, diagnostic in diagnose(LintedDocument(catalog.tree), settings, rules, is_of_0_5):
         file, place = catalog.locate(diagnostic.pointer)
         if rule.code in _NOT_DEMANDED.get(catalog.dialect_in(file), ()):
             continue
@@ -143,15 +157,18 @@ def _rule_findings(catalog: _SourceCatalog, settings: Settings) -> Iterator[Find
 
 
 def diagnose(
-    document: LintedDocument, settings: Settings, rules: Iterable[LintRule] = RULES
+    document: LintedDocument,
+    settings: Settings,
+    rules: Iterable[LintRule] = RULES,
+    reads_all: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[tuple[LintRule, Diagnostic]]:
-    """What rules find in a document."""
+    """What rules find in a document; `reads_all` says whose Versions have to read those before without saying so."""
     subjects: dict[Subject, Iterable[Any]] = {
         "document": [document],
         "message": [message for message in document.messages if not message.borrowed],
         "schema": document.schemas,
         "endpoint": document.endpoints,
-        "documents": [SchemaChecks(document, settings.strict_compatibility)],
+        "documents": [SchemaChecks(document, settings.strict_compatibility, reads_all)],
         "written": [],
     }
     for rule in rules:

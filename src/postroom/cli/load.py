@@ -21,6 +21,7 @@ def command(sources: tuple[str, ...], target: str, as_json: bool) -> None:
     """
     import msgspec
 
+    from postroom.catalog.lint import refuse_incompatible
     from postroom.catalog.sources import read_parsed
     from postroom.catalog.targets import count_entities, left_out, misspelt_members, own_types, write_target
 
@@ -29,6 +30,8 @@ def command(sources: tuple[str, ...], target: str, as_json: bool) -> None:
     with progress(f"Reading {', '.join(sources)}"):
         own = own_types(target, settings)
         catalogs = [read_parsed(source, settings, own) for source in sources]
+        for source, parsed in zip(sources, catalogs, strict=True):
+            refuse_incompatible(source, parsed, settings)
     for source, parsed in zip(sources, catalogs, strict=True):
         with progress(f"Loading {source}"):
             write_target(parsed.tree, target, settings, own)

@@ -10,6 +10,7 @@ import pytest
 
 from postroom.catalog.catalog import open_catalog
 from postroom.catalog.lint import lint_source
+from postroom.cli.main import execute
 from postroom.documents.dialects.convert import read_tree, write_tree
 from postroom.settings import Settings
 
@@ -179,3 +180,39 @@ def test_values_that_options_of_an_endpoint_must_not_have_are_found(
 def test_values_that_options_of_an_endpoint_may_have_are_no_findings(tmp_path: Path, config: dict[str, Any]) -> None:
     endpoint = {"id": "e", "usage": "producer", "config": config}
     assert "endpoint_rule" not in found(tmp_path, {"endpoints": {"e": endpoint}})
+
+
+def versions_of(*schemas: Any, ids: tuple[str, ...] = ("9", "10", "11")) -> dict[str, Any]:
+    versions = {name: {"id": name, "schema": one} for name, one in zip(ids, schemas, strict=False)}
+    schema = {"id": "heat", "format": "JsonSchema/draft-07", "versions": versions}
+    return {"specversion": "0.5-wip", "schemaGroups": {"ovens": {"id": "ovens", "schemas": {"heat": schema}}}}
+
+
+@pytest.mark.audit("services-A2")
+@pytest.mark.parametrize(
+    ("schemas", "broken"),
+    [
+        (({"type": "object"}, {"type": "string"}), "10"),
+        (({"type": "integer"}, {"type": "number"}, {"type": "integer"}), "11"),
+        (({"type": "integer"}, {"type": "number"}), ""),
+    ],
+    ids=str,
+)
+def test_a_version_that_cannot_read_an_earlier_one_is_found(tmp_path: Path, schemas: Any, broken: str) -> None:
+    document = versions_of(*schemas)
+    place, sentence = found(tmp_path, document).get("schema_incompatible", ("", ""))
+    expected = f"/schemaGroups/ovens/schemas/heat/versions/{broken}/schema/type" if broken else ""
+    assert place == expected
+    assert ("backward_transitive" in sentence) == bool(broken)
+    file, store = str(tmp_path / "all.cereg"), f"sqlite:///{tmp_path}/registry.db"
+    assert execute(["load", file, "--to", store]) == (2 if broken else 0)
+    assert (tmp_path / "registry.db").exists() != bool(broken)
+
+
+@pytest.mark.audit("services-A2")
+def test_1_0_asks_for_compatible_versions_only_where_a_schema_says_so(tmp_path: Path) -> None:
+    tree = read_tree(versions_of({"type": "object"}, {"type": "string"}))
+    assert tree is not None
+    document = write_tree(tree.tree, "1.0-rc4").document
+    (tmp_path / "ovens.xreg.json").write_text(json.dumps(document))
+    assert "schema_incompatible" not in {one.code for one in lint_source(str(tmp_path / "ovens.xreg.json"), Settings())}

@@ -11,12 +11,13 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
-from postroom.http.v0_5.entity_views import GroupView, VersionView, version_order
+from postroom.http.v0_5.entity_views import GroupView, VersionView
 from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, check_id, check_version
 from postroom.http.v0_5.read import ReadHandler, parse_parameters
 from postroom.http.v0_5.validation import refuse_early_removal
+from postroom.messages.definitions.catalog_tree import version_order
 from postroom.registry import operations
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem

@@ -22,6 +22,7 @@ from postroom.http.v0_5.translate import (
     group_translation,
     resource_translation,
 )
+from postroom.messages.definitions.catalog_tree import version_order
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.model.types import GroupType, ResourceType
 from postroom.registry.entities import Document, Entity
@@ -139,11 +140,6 @@ def _plain(attributes: Tree) -> Tree:
 def _timed(entity: Entity) -> Tree:
     times = {"createdat": entity.createdat, "modifiedat": entity.modifiedat}
     return {**_plain(entity.attributes), **times, EXTRAS: extras_in(entity.attributes)}
-
-
-def version_order(version_id: str) -> tuple[int, str]:
-    """Text order of ids that are padded with spaces on the left: for numbers, the order of numbers (C-66)."""
-    return len(version_id), version_id
 
 
 def version_number(version_id: str) -> int | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from postroom.http.v0_5.entity_views import version_order
+from postroom.messages.definitions.catalog_tree import version_order
 from postroom.model.schema_references import stated_references
 from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath

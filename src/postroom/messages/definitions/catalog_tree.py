@@ -120,6 +120,11 @@ def version_age(name: str, version: Tree) -> tuple[str, int, str]:
     return (str(version.get("createdat", "")), int(name) if name.isdecimal() and len(name) < 20 else -1, name)
 
 
+def version_order(name: str) -> tuple[int, str]:
+    """The order of Versions in 0.5: of ids padded with spaces on the left, so of numbers where they are (C-66)."""
+    return len(name), name
+
+
 def local_path(reference: str, tree: Tree) -> str | None:
     """The path inside this catalog that a reference points to; None for one outside it."""
     own = tree.get("self")

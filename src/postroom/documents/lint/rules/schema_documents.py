@@ -13,7 +13,7 @@ from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.format_table import check_schema, parse_schema, readable_documents
 from postroom.formats.schema import Verdict
-from postroom.messages.definitions.catalog_tree import Tree, members
+from postroom.messages.definitions.catalog_tree import Tree, members, version_order
 from postroom.messages.definitions.definition import SchemaSource
 from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.definitions.schema_sources import stored_schemas
@@ -23,11 +23,18 @@ REFERENCE_MISSING = "reference_missing"
 
 
 class SchemaChecks:
-    """The rules that read schema documents; a document is read once, however many messages use it."""
+    """The rules that read schema documents; a document is read once, however many messages use it.
 
-    def __init__(self, document: LintedDocument, is_strict: bool = False) -> None:
+    A schema that `reads_all` is one of the 0.5 service: a version there "MUST be backwards compatible with all previous
+    versions" (D5R-035), and the order of versions is that of their ids.
+    """
+
+    def __init__(
+        self, document: LintedDocument, is_strict: bool = False, reads_all: Callable[[str], bool] = lambda _: False
+    ) -> None:
         self._document = document
         self._is_strict = is_strict
+        self._reads_all = reads_all
         groups = members(document.tree, "schemagroups")
         self._documents = SchemaDocuments(stored_schemas(document.tree, groups))
         self._types: dict[tuple[str, str], SchemaRefused | None] = {}
@@ -61,10 +68,11 @@ class SchemaChecks:
 
     def _verdicts(self) -> Iterator[tuple[str, str, Verdict]]:
         for schema in self._document.schemas:
-            mode = _compatibility(schema)
+            reads_all = len(schema.versions) > 1 and self._reads_all(schema.xid)
+            mode = "backward_transitive" if reads_all else _compatibility(schema)
             if mode in ("", "none") or mode not in MODES:
                 continue
-            for name, ancestors in _ancestors(schema):
+            for name, ancestors in _earlier(schema) if reads_all else _ancestors(schema):
                 verdict = self._compare(schema, name, ancestors, mode)
                 if verdict is not None and verdict.answer != "compatible":
                     yield schema.version_at(name, _member(schema.versions[name])), mode, verdict
@@ -184,6 +192,12 @@ def undecided(checks: SchemaChecks) -> Iterator[Diagnostic]:
 
 def _compatibility(schema: LintedSchema) -> str:
     return text(section(schema.raw, "meta"), "compatibility").lower()
+
+
+def _earlier(schema: LintedSchema) -> Iterator[tuple[str, list[str]]]:
+    """Each version of 0.5 with those before it, nearest first."""
+    ordered = sorted(schema.versions, key=version_order)
+    return ((name, ordered[:position][::-1]) for position, name in enumerate(ordered) if position)
 
 
 def _ancestors(schema: LintedSchema) -> Iterator[tuple[str, list[str]]]:
