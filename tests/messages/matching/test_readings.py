@@ -336,3 +336,63 @@ def test_versions_may_carry_what_validation_found() -> None:
 @pytest.mark.parametrize(("fixed", "sent", "expected"), [(1.0, 1, "landed"), (1, "1.0", "landed"), (1.5, 2, "invalid")])
 def test_numbers_are_compared_as_numbers(fixed: Any, sent: Any, expected: str) -> None:
     assert outcome(catalog(event(level={"type": "number", "value": fixed})), {**EVENT, "level": sent}) == expected
+
+
+def on_channel(protocol: str, template: str) -> dict[str, Any]:
+    """A definition of a protocol whose channel is a template, or fixed."""
+    channel: dict[str, Any] = {
+        "HTTP": {"path": template},
+        "KAFKA": {"topic": template},
+        "MQTT/5.0": {"topic_name": template},
+        "NATS": {"subject": template},
+        "AMQP/1.0": {"properties": {"to": {"value": template}}},
+    }
+    return {"protocol": protocol, "protocoloptions": channel[protocol]}
+
+
+def sent_to(protocol: str, channel: str) -> dict[str, Any]:
+    name = {"HTTP": "path", "KAFKA": "topic", "MQTT/5.0": "topic_name", "NATS": "subject"}.get(protocol)
+    return record(protocol, {name: channel} if name else {"properties": {"to": channel}})
+
+
+@pytest.mark.audit("registry-24")
+@pytest.mark.parametrize("protocol", ["HTTP", "KAFKA", "MQTT/5.0", "NATS", "AMQP/1.0"])
+@pytest.mark.parametrize(
+    ("template", "channel", "variables"),
+    [
+        ("/ovens/{oven}", "/ovens/7", {"oven": "7"}),
+        ("/ovens/{oven}", "/ovens/7/door", {"oven": "7/door"}),
+        ("/{shop}/ovens/{oven}", "/4/ovens/7/door", {"shop": "4", "oven": "7/door"}),
+        ("/{shop}/ovens/{oven}", "/4/5/ovens/7", None),
+        ("/{shop}/open", "/4/5/open", {"shop": "4/5"}),
+        ("/ovens/{oven}", "/ovens/7?door", None),
+        ("/ovens/{oven}", "/ovens/", None),
+        ("/{oven}/of/{oven}", "/a/b/of/a/b", None),
+    ],
+)
+def test_the_last_placeholder_takes_a_slash_where_nothing_fits_without(
+    protocol: str, template: str, channel: str, variables: dict[str, str] | None
+) -> None:
+    match = catalog(on_channel(protocol, template)).match(sent_to(protocol, channel))
+    assert (match.outcome, match.variables) == (("unmatched", {}) if variables is None else ("landed", variables))
+
+
+@pytest.mark.audit("registry-24")
+def test_a_definition_that_fits_without_it_comes_first() -> None:
+    found = catalog(on_channel("KAFKA", "ovens/{oven}"), door=on_channel("KAFKA", "{shop}/{oven}/{part}"))
+    assert [found.match(sent_to("KAFKA", one)).message for one in ("ovens/7", "ovens/7/door", "ovens/7/door/2")] == [
+        f"{XID}m",
+        f"{XID}door",
+        None,
+    ]
+
+
+@pytest.mark.audit("registry-24")
+def test_the_last_placeholder_of_a_source_takes_a_slash() -> None:
+    found = catalog(event(source={"type": "uritemplate", "value": "/ovens/{oven}"}))
+    assert found.match({**EVENT, "source": "/ovens/7/door"}).variables == {"oven": "7/door"}
+    native = catalog({**on_channel("KAFKA", "ovens/{oven}"), **event(source={"value": "/ovens/{oven}"})})
+    assert native.match(sent_to("KAFKA", "ovens/7/door")).outcome == "landed"
+    made = native.message("m").make(oven="7/door", mode="binary")
+    assert made["metadata"]["topic"].count("/") == 1, "what is made fits without"
+    assert native.match(made).variables == {"oven": "7/door"}

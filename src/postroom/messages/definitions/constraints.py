@@ -21,9 +21,9 @@ _TYPES_OF_ANY_STRING = ("string", "uritemplate", "any")
 
 
 class Check:
-    """One constraint, compiled for checking values."""
+    """One constraint, compiled for checking values; the last placeholder of one that `is_wide` takes `/` as well."""
 
-    def __init__(self, constraint: Constraint, message: str) -> None:
+    def __init__(self, constraint: Constraint, message: str, *, is_wide: bool = False) -> None:
         self.constraint = constraint
         self.message = message
         self.path = constraint.path
@@ -42,7 +42,7 @@ class Check:
         if has_placeholder(value):
             # What the author wrote around placeholders says how much of a URI it is.
             self.takes_any_string = constraint.type in (*_TYPES_OF_ANY_STRING, *_URI_TYPES)
-            self.template = compile_template(value, _is_uri(constraint), _is_reference(constraint))
+            self.template = compile_template(value, _is_uri(constraint), _is_reference(constraint), is_wide)
         else:
             self.constant = header_text(value)
             if self.keeps_rule is not None and not constraint.implied and self.keeps_rule(self.constant):

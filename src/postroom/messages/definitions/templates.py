@@ -15,6 +15,7 @@ from postroom.protocols.header_values import percent_encoder
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
+_SEGMENTS = "[^?#]+"
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 _RESERVED = ":/?#@!$&'()*+,;="
 _IN_A_URI = _RESERVED + "[]-._~%{}"
@@ -34,11 +35,13 @@ class Template:
     """A string with placeholders, compiled for matching in linear time.
 
     In a URI, characters that are not allowed are percent-encoded, and match encoded or not. Where the whole value is a
-    URI-reference (`is_reference`), that holds for a placeholder alone as well.
+    URI-reference (`is_reference`), that holds for a placeholder alone as well. The last placeholder of one that
+    `is_wide` takes `/` as well.
     """
 
-    def __init__(self, text: str, *, is_uri: bool = True, is_reference: bool = False) -> None:
+    def __init__(self, text: str, *, is_uri: bool = True, is_reference: bool = False, is_wide: bool = False) -> None:
         self.text = text
+        self._last = _SEGMENTS if is_wide else ""
         self._is_uri = is_uri
         self._is_reference = is_reference
         pieces = _PLACEHOLDER.split(text)
@@ -64,7 +67,9 @@ class Template:
         first, *others = [_literal(literal) if self._is_uri else re.escape(literal) for literal in self.literals]
         if not self.names:
             return first
-        groups = [f"({'?P<' + name + '>' if self._plain else ''}{segment}" for name in self.names]
+        segments = [*(segment for _ in self.names[1:]), self._last or segment]
+        names = (f"?P<{name}>" if self._plain else "" for name in self.names)
+        groups = [f"({name}{one}" for name, one in zip(names, segments, strict=True)]
         inner = "".join(map(_group_pattern, groups, others, self.literals[1:-1]))
         return f"{first}{inner}{groups[-1]}){others[-1]}"
 
@@ -235,6 +240,6 @@ def has_placeholder(value: object) -> bool:
 
 
 @functools.lru_cache(maxsize=65536)
-def compile_template(text: str, is_uri: bool = True, is_reference: bool = False) -> Template:
+def compile_template(text: str, is_uri: bool = True, is_reference: bool = False, is_wide: bool = False) -> Template:
     """Compile a template; equal strings share one."""
-    return Template(text, is_uri=is_uri, is_reference=is_reference)
+    return Template(text, is_uri=is_uri, is_reference=is_reference, is_wide=is_wide)

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from postroom.messages.definitions.constraints import shorten
+from postroom.messages.definitions.constraints import Check, shorten
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.matching.definition_matcher import DefinitionMatcher, Fit, is_telling
 from postroom.messages.matching.outcome import Reason
@@ -85,20 +85,10 @@ class DefinitionIndex:
         candidates = self.candidates(message)
         if len(candidates) == 1 and message.attributes is not None and not of_events:  # no rivals, which is usual
             bound = candidates[0].variables(message) if candidates[0].agrees_on_protocol(message) else None
-            return [] if bound is None else [Fit(candidates[0].definition, bound)]
+            if bound is not None:
+                return [Fit(candidates[0].definition, bound)]
         candidates = [c for c in candidates if c.agrees_on_protocol(message) and (c.envelope or not of_events)]
-        found: list[tuple[DefinitionMatcher, dict[str, str]]] = []
-        shadowed = _bases_of_meant(candidates) if len(candidates) > 1 else frozenset()
-        for candidate in candidates:
-            if candidate.type is not None or candidate.definition.xid not in shadowed:
-                bound = candidate.variables(message)
-                if bound is not None:
-                    found.append((candidate, bound))
-        if len(found) > 1:
-            found = _closest(found)
-        if not found and message.attributes is None:
-            return _mapped(candidates, message)
-        return [Fit(candidate.definition, bound) for candidate, bound in found]
+        return _fitting(candidates, message) or _fitting(_widened(candidates, message), message)
 
     def addressed(self, message: Message) -> list[tuple[Definition, list[Reason]]]:
         """The definitions the message means without fitting, fewest violations first, derived before base."""
@@ -225,6 +215,36 @@ def _alike(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((position for position, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _fitting(candidates: list[DefinitionMatcher], message: Message) -> list[Fit]:
+    found: list[tuple[DefinitionMatcher, dict[str, str]]] = []
+    shadowed = _bases_of_meant(candidates) if len(candidates) > 1 else frozenset()
+    for candidate in candidates:
+        if candidate.type is not None or candidate.definition.xid not in shadowed:
+            bound = candidate.variables(message)
+            if bound is not None:
+                found.append((candidate, bound))
+    if len(found) > 1:
+        found = _closest(found)
+    if not found and message.attributes is None:
+        return _mapped(candidates, message)
+    return [Fit(candidate.definition, bound) for candidate, bound in found]
+
+
+def _widened(candidates: list[DefinitionMatcher], message: Message) -> list[DefinitionMatcher]:
+    """The definitions to try once more, with templates whose last placeholder takes `/`: none of them fits without."""
+    if message.attributes is None:
+        went = channel_of(message)  # every definition is a candidate: most are for another place
+        candidates = [c for c in candidates if not c.channel or _begins_like(c.channel[0], went)]
+    return [wide for candidate in candidates if (wide := candidate.widened) is not None]
+
+
+def _begins_like(check: Check, went: Any) -> bool:
+    """Whether a channel may be that of a message, if a placeholder takes more of it."""
+    if check.template is None or not isinstance(went, str) or "%" in went:
+        return check.template is not None or check.problem(went, {}) is None
+    return went.startswith(check.template.literals[0])
 
 
 def _mapped(candidates: list[DefinitionMatcher], message: Message) -> list[Fit]:

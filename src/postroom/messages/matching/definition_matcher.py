@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -43,19 +44,19 @@ class Fit(msgspec.Struct, frozen=True, gc=False):
 
 
 class DefinitionMatcher:
-    """A definition used as a filter."""
+    """A definition used as a filter. In the templates of one that `is_wide` the last placeholder takes `/` as well."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, *, is_wide: bool = False) -> None:
         self.definition = definition
         self.wire = wire_named(definition.protocol)
         deciding = [c for c in definition.protocol_constraints if c.decides]
         is_event = definition.envelope == ENVELOPE
-        checks = [Check(c, definition.xid) for c in definition.envelope_constraints]
+        checks = [Check(c, definition.xid, is_wide=is_wide) for c in definition.envelope_constraints]
         # Of an envelope that we do not know, the attributes are headers of the same names (C-16).
         self.envelope, self.foreign = (checks, []) if is_event else ([], checks)
         self.names = frozenset(check.path[0] for check in self.envelope)
         self._is_foreign = bool(definition.envelope) and not is_event
-        self.protocol = [Check(c, definition.xid) for c in deciding]
+        self.protocol = [Check(c, definition.xid, is_wide=is_wide) for c in deciding]
         # Which of several headers of one name a check looks at first.
         self._turns = [sum(c.path == check.path for c in self.protocol[:i]) for i, check in enumerate(self.protocol)]
         self.has_repeats = any(self._turns)
@@ -88,6 +89,18 @@ class DefinitionMatcher:
         names = Counter(name for check in ruling if check.template is not None for name in check.template.names)
         self.rules = frozenset(rule for check in ruling for rule in _rules(check, names))
         self._ranks = _ranks(ruling)
+
+    @property
+    def widened(self) -> DefinitionMatcher | None:
+        """The definition as it is tried where no message fits otherwise; None where its templates leave nothing open."""
+        checks = (*self.envelope, *self.foreign, *self.protocol)
+        if not any(check.template is not None and not check.template.alone for check in checks):
+            return None
+        return self._widened
+
+    @cached_property
+    def _widened(self) -> DefinitionMatcher:
+        return DefinitionMatcher(self.definition, is_wide=True)
 
     @property
     def takes_events(self) -> bool:
