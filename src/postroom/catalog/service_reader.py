@@ -111,13 +111,13 @@ class ServiceReader:
             )
         return found
 
-    def resources(self, group: Tree, xid: str, kind: ResourceType) -> Iterator[tuple[str, Tree]]:
+    def resources(self, group: Tree, xid: str, resource_type: ResourceType) -> Iterator[tuple[str, Tree]]:
         """The Resources of one type in a Group, each with all that belongs to it."""
-        place = f"{xid}/{kind.plural}"
+        place = f"{xid}/{resource_type.plural}"
         for one, seen in self.members(group, place, inline=True).items():
-            yield one, self.resource(_object(seen, self.name), f"{place}/{one}", kind)
+            yield one, self.resource(_object(seen, self.name), f"{place}/{one}", resource_type)
 
-    def resource(self, seen: Tree, xid: str, kind: ResourceType) -> Tree:
+    def resource(self, seen: Tree, xid: str, resource_type: ResourceType) -> Tree:
         """A Resource with its meta, its Versions and their documents; what was not inlined is asked for."""
         meta = seen.get("meta")
         if not isinstance(meta, dict):
@@ -126,10 +126,12 @@ class ServiceReader:
             return {**seen, "meta": meta}
         versions = seen.get("versions")
         if not isinstance(versions, dict) or not has_stated_count(seen, "versions", versions):
-            details = "$details" if kind.hasdocument else ""
+            details = "$details" if resource_type.hasdocument else ""
             versions = self.members(seen, f"{xid}/versions", inline=True, details=details)
-            if kind.hasdocument:
-                versions = {one: self._with_document(v, f"{xid}/versions/{one}", kind) for one, v in versions.items()}
+            if resource_type.hasdocument:
+                versions = {
+                    one: self._with_document(v, f"{xid}/versions/{one}", resource_type) for one, v in versions.items()
+                }
         return {**seen, "meta": meta, "versions": versions}
 
     def inlining(self, path: str) -> str:
@@ -193,7 +195,10 @@ class ServiceReader:
 
     def _group(self, seen: Any, xid: str, resources: dict[str, ResourceType]) -> Tree:
         group = _object(seen, self.name)
-        return {**group, **{name: dict(self.resources(group, xid, kind)) for name, kind in resources.items()}}
+        return {
+            **group,
+            **{name: dict(self.resources(group, xid, resource_type)) for name, resource_type in resources.items()},
+        }
 
     def _modelsource(self) -> Any:
         """The model as it was written; where that is not to be had, the full one, which means the same; else None."""
@@ -232,10 +237,12 @@ class ServiceReader:
             return url.removeprefix(self._self)
         return url if self.client.reaches(url) else url_path(xid)
 
-    def _with_document(self, seen: Any, xid: str, kind: ResourceType) -> Tree:
+    def _with_document(self, seen: Any, xid: str, resource_type: ResourceType) -> Tree:
         """A Version with its document, asked for on its own unless it is there or elsewhere."""
         version = _object(seen, self.name)
-        if any(name in version for name in (*document_names(kind.singular), proxy_name(kind.singular))):
+        if any(
+            name in version for name in (*document_names(resource_type.singular), proxy_name(resource_type.singular))
+        ):
             return version
         reply = self.ask(url_path(xid))
         if not reply.is_success:
@@ -244,7 +251,9 @@ class ServiceReader:
             return version
         return {
             **version,
-            **inline_document(kind, Document(content=reply.body, text=True), version.get("contenttype"), self.binary),
+            **inline_document(
+                resource_type, Document(content=reply.body, text=True), version.get("contenttype"), self.binary
+            ),
         }
 
 

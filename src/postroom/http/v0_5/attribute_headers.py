@@ -26,7 +26,7 @@ _TYPED = ("boolean", "decimal", "integer", "uinteger")
 def resource_headers(state: VersionView) -> dict[str, str]:
     """The headers that carry the attributes of a Resource."""
     headers: dict[str, str] = {}
-    double = state.kind.singular + "url" if state.uri else None
+    double = state.resource_type.singular + "url" if state.uri else None
     for name, value in state.metadata.items():
         if name == "tags" and isinstance(value, dict):
             headers |= {f"Registry-tags.{tag}": _encoded(tag, one) for tag, one in value.items() if one}
@@ -46,11 +46,11 @@ def _is_url(name: str) -> bool:
     return name in ("self", "docs") or name.lower().endswith("uri")
 
 
-def given_attributes(request: Request, kind: ResourceType, before: Tree, body: Tree) -> Tree:
+def given_attributes(request: Request, resource_type: ResourceType, before: Tree, body: Tree) -> Tree:
     """The attributes that the headers of a request give, spelled as before or in the body; None takes one away."""
-    spelled = {name.lower(): name for name in (*COMMON, uri_name(kind), *body, *before)}
-    if kind.hasdocument:
-        spelled[kind.singular + "url"] = uri_name(kind)
+    spelled = {name.lower(): name for name in (*COMMON, uri_name(resource_type), *body, *before)}
+    if resource_type.hasdocument:
+        spelled[resource_type.singular + "url"] = uri_name(resource_type)
     given: Tree = {}
     seen: set[str] = set()
     for header, raw in request.headers:
@@ -64,16 +64,16 @@ def given_attributes(request: Request, kind: ResourceType, before: Tree, body: T
         if name.startswith("tags."):
             _put_tag(given, before, name.removeprefix("tags."), text)
         else:
-            _check_name(name, header, kind, request)
+            _check_name(name, header, resource_type, request)
             spelling = spelled.get(name, name)
-            given[spelling] = _typed(text, name, kind, before.get(spelling)) if text else None
+            given[spelling] = _typed(text, name, resource_type, before.get(spelling)) if text else None
     return given
 
 
-def _check_name(name: str, header: str, kind: ResourceType, request: Request) -> None:
+def _check_name(name: str, header: str, resource_type: ResourceType, request: Request) -> None:
     if not name:
         raise RegistryProblem("header_error", request.path, name=header, error_detail="it names no attribute")
-    if kind.hasdocument and name in (kind.singular, kind.singular + "base64", "contenttype"):
+    if resource_type.hasdocument and name in (resource_type.singular, resource_type.singular + "base64", "contenttype"):
         detail = "the body and Content-Type carry the document"
         raise RegistryProblem("extra_xregistry_header", request.path, name=header, error_detail=detail)
 
@@ -90,9 +90,9 @@ def _spelling(name: str, known: Iterable[str]) -> str:
     return next((one for one in known if one.lower() == name), name)
 
 
-def _typed(text: str, name: str, kind: ResourceType, before: Any) -> Any:
+def _typed(text: str, name: str, resource_type: ResourceType, before: Any) -> Any:
     """The value of an attribute; an extension that the model does not know keeps being a number, or true or false."""
-    attribute = kind.attributes.get(SERVICE_ATTRIBUTES.get(name, name))
+    attribute = resource_type.attributes.get(SERVICE_ATTRIBUTES.get(name, name))
     if not isinstance(before, int | float) if attribute is None else attribute.type not in _TYPED:
         return text
     try:

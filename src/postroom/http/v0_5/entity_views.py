@@ -49,7 +49,7 @@ _WITH_VERSIONS = Inline(names={"versions": NOTHING})
 class GroupView(msgspec.Struct, frozen=True, kw_only=True):
     """A Group; `document` has its attributes only."""
 
-    kind: GroupType
+    group_type: GroupType
     entity: Entity
     translation: EntityTranslation
     stored: Tree
@@ -67,34 +67,34 @@ class VersionView(msgspec.Struct, frozen=True, kw_only=True):
     xref: str = ""
 
     @property
-    def kind(self) -> ResourceType:
+    def resource_type(self) -> ResourceType:
         """The type of the Resource."""
         return self.path.resource
 
     @property
     def uri(self) -> str:
         """Where the Resource is, when it is not stored here."""
-        found: str = self.document.get(uri_name(self.kind), "")
+        found: str = self.document.get(uri_name(self.resource_type), "")
         return found
 
     @property
     def metadata(self) -> Tree:
         """What `?meta` shows. Where a Resource is its attributes, those of its type are its content, extensions not."""
-        if self.kind.hasdocument:
+        if self.resource_type.hasdocument:
             return self.document
         return {name: value for name, value in self.document.items() if self.is_metadata(name, value)}
 
     def is_metadata(self, name: str, value: Any) -> bool:
         """Whether an attribute can stand in a header: a common one, or an extension that is a plain value."""
-        if name in (*COMMON, uri_name(self.kind)):
+        if name in (*COMMON, uri_name(self.resource_type)):
             return True
-        is_content = name in _CONTENT or name in self.kind.attributes
+        is_content = name in _CONTENT or name in self.resource_type.attributes
         return not is_content and isinstance(value, str | int | float)
 
     @property
     def content(self) -> Tree:
         """The entity that a Resource without a document is."""
-        left_out = (*_NOT_IN_CONTENT, uri_name(self.kind))
+        left_out = (*_NOT_IN_CONTENT, uri_name(self.resource_type))
         return {} if self.uri else {name: one for name, one in self.document.items() if name not in left_out}
 
     @property
@@ -105,11 +105,11 @@ class VersionView(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.uri:
             return {}
-        if not self.kind.hasdocument:
-            return {plural(self.kind).removesuffix("s"): self.content}
-        entity, one = self.tree.entity, singular(self.kind)
+        if not self.resource_type.hasdocument:
+            return {plural(self.resource_type).removesuffix("s"): self.content}
+        entity, one = self.tree.entity, singular(self.resource_type)
         content = (entity.document or Document()).content
-        form = inline_form(self.kind, entity.attributes.get("contenttype"))
+        form = inline_form(self.resource_type, entity.attributes.get("contenttype"))
         value = _json_value(content) if form == "json" else None
         text = _text(content) if value is None or isinstance(value, str) else None
         shown = value if text is None else text
@@ -175,9 +175,9 @@ class EntityViews:
         self.tx = tx
         self.base = base
 
-    def group(self, kind: GroupType, entity: Entity) -> GroupView:
+    def group(self, group_type: GroupType, entity: Entity) -> GroupView:
         """A Group."""
-        translation = group_translation(kind)
+        translation = group_translation(group_type)
         written = translation.write(_timed(entity))
         document = {
             "id": entity.id,
@@ -187,7 +187,11 @@ class EntityViews:
             **{name: value for name, value in written.items() if name not in (*OF_THE_SERVER, "name")},
         }
         return GroupView(
-            kind=kind, entity=entity, translation=translation, stored=_plain(entity.attributes), document=document
+            group_type=group_type,
+            entity=entity,
+            translation=translation,
+            stored=_plain(entity.attributes),
+            document=document,
         )
 
     def latest(self, path: EntityPath) -> VersionView:
@@ -272,20 +276,20 @@ def _nowhere(tree: ResourceTree) -> VersionTree:
     return VersionTree(xid=empty.xid, resource_id=tree.id, type=tree.type, entity=empty, isdefault=True)
 
 
-def stored_uri(kind: ResourceType) -> str:
+def stored_uri(resource_type: ResourceType) -> str:
     """Under which name the registry keeps where a Resource is."""
-    return kind.singular + "url" if kind.hasdocument else uri_name(kind).lower()
+    return resource_type.singular + "url" if resource_type.hasdocument else uri_name(resource_type).lower()
 
 
-def _elsewhere(kind: ResourceType, entity: Entity, written: Tree) -> Tree:
-    if not kind.hasdocument:
-        uri = written.get(stored_uri(kind))
+def _elsewhere(resource_type: ResourceType, entity: Entity, written: Tree) -> Tree:
+    if not resource_type.hasdocument:
+        uri = written.get(stored_uri(resource_type))
         if not isinstance(uri, str) or not uri:
             return {}
-        del written[stored_uri(kind)]
-        return {uri_name(kind): uri}
+        del written[stored_uri(resource_type)]
+        return {uri_name(resource_type): uri}
     uri = entity.document.url if entity.document else ""
-    return {uri_name(kind): uri, stored_uri(kind): uri} if uri else {}
+    return {uri_name(resource_type): uri, stored_uri(resource_type): uri} if uri else {}
 
 
 def _bases(tx: Transaction, message: Tree) -> Tree:

@@ -102,27 +102,27 @@ class GroupWriter:
             del patch[EXTRAS]  # a model may not know it
         operations.put_group(self.work, path, patch, True)
 
-    def _kept_extras(self, kind: GroupType, attributes: Tree) -> list[Any]:
-        nested = [one for one in extras_in(attributes) if any(is_below(one, k) for k in kind.resources.values())]
+    def _kept_extras(self, group_type: GroupType, attributes: Tree) -> list[Any]:
+        nested = [one for one in extras_in(attributes) if any(is_below(one, k) for k in group_type.resources.values())]
         return [*other_extras(attributes), *nested]
 
-    def _tree(self, kind: GroupType, body: Tree) -> Tree:
+    def _tree(self, group_type: GroupType, body: Tree) -> Tree:
         """A new Group in the words of 1.0; schemas that it embeds are read as those of a file."""
-        collections = {plural(one): body[plural(one)] for one in kind.resources.values() if plural(one) in body}
-        self._check_embedded(kind, collections)
+        collections = {plural(one): body[plural(one)] for one in group_type.resources.values() if plural(one) in body}
+        self._check_embedded(group_type, collections)
         own = {name: value for name, value in body.items() if name not in collections}
-        translation = group_translation(kind)
+        translation = group_translation(group_type)
         tree, extras = translation.read(own), translation.extras(own)
         if "schemas" in collections:
-            document = {plural(kind): {"group": {"schemas": body["schemas"]}}}
-            read = collect_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
+            document = {plural(group_type): {"group": {"schemas": body["schemas"]}}}
+            read = collect_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[group_type.plural]["group"]
             tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(EXTRAS, ())]
-        extras = storable_extras(extras, kind.attributes, self.request.path)
+        extras = storable_extras(extras, group_type.attributes, self.request.path)
         return {**tree, EXTRAS: extras} if extras else tree
 
-    def _check_embedded(self, kind: GroupType, collections: Tree) -> None:
+    def _check_embedded(self, group_type: GroupType, collections: Tree) -> None:
         for name, members in collections.items():
-            if kind.plural not in GROUP_TYPES or name not in ("definitions", "schemas"):
+            if group_type.plural not in GROUP_TYPES or name not in ("definitions", "schemas"):
                 detail = f"{name} come one by one, not in their group"
                 raise RegistryProblem("bad_request", self.request.path, error_detail=detail)
             if not isinstance(members, dict) or not all(isinstance(one, dict) for one in members.values()):
@@ -181,12 +181,12 @@ def refuse_existing(found: object, request: Request) -> None:
         raise RegistryProblem("bad_request", request.path, error_detail="the id is taken", status=CONFLICT)
 
 
-def _without_locations(body: Tree, kind: GroupType) -> Tree:
+def _without_locations(body: Tree, group_type: GroupType) -> Tree:
     """A Group without the addresses and sizes of its collections (C-70: in both spellings)."""
-    locations = {plural(one) + end for one in kind.resources.values() for end in ("URL", "Url", "Count")}
+    locations = {plural(one) + end for one in group_type.resources.values() for end in ("URL", "Url", "Count")}
     return {name: value for name, value in body.items() if name not in locations}
 
 
-def _without_collections(body: Tree, kind: GroupType) -> Tree:
-    nested = {plural(one) for one in kind.resources.values()}
-    return {name: value for name, value in _without_locations(body, kind).items() if name not in nested}
+def _without_collections(body: Tree, group_type: GroupType) -> Tree:
+    nested = {plural(one) for one in group_type.resources.values()}
+    return {name: value for name, value in _without_locations(body, group_type).items() if name not in nested}

@@ -17,19 +17,19 @@ NAME = "v0.5"
 """Under which name the service is mounted."""
 
 
-def plural(kind: GroupType | ResourceType) -> str:
+def plural(entity_type: GroupType | ResourceType) -> str:
     """The name of a collection."""
-    return _THEIRS.get(kind.plural, kind.plural)
+    return _THEIRS.get(entity_type.plural, entity_type.plural)
 
 
-def singular(kind: GroupType | ResourceType) -> str:
+def singular(entity_type: GroupType | ResourceType) -> str:
     """The name of a type."""
-    return _THEIRS[kind.plural].removesuffix("s") if kind.plural in _THEIRS else kind.singular
+    return _THEIRS[entity_type.plural].removesuffix("s") if entity_type.plural in _THEIRS else entity_type.singular
 
 
-def uri_name(kind: ResourceType) -> str:
+def uri_name(resource_type: ResourceType) -> str:
     """`RESOURCEURI`: the attribute of a Resource that is stored elsewhere."""
-    return singular(kind) + "URI"
+    return singular(resource_type) + "URI"
 
 
 def root_of(base: str) -> str:

@@ -76,14 +76,14 @@ class ReadHandler:
     def group(self, state: GroupView, inline: bool = False, versions: bool = False) -> Tree:
         """A Group with its collections."""
         document = dict(state.document)
-        for kind in state.kind.resources.values():
-            xid = f"{state.entity.xid}/{kind.plural}"
-            document[plural(kind) + "URL"] = self.request.base + v0_5_path(xid)
-            document[plural(kind) + "Count"] = self.tx.count(xid)
+        for resource_type in state.group_type.resources.values():
+            xid = f"{state.entity.xid}/{resource_type.plural}"
+            document[plural(resource_type) + "URL"] = self.request.base + v0_5_path(xid)
+            document[plural(resource_type) + "Count"] = self.tx.count(xid)
             if inline:
-                path = EntityPath(kind="resources", xid=xid, group_type=state.kind, resource_type=kind)
+                path = EntityPath(kind="resources", xid=xid, group_type=state.group_type, resource_type=resource_type)
                 found = self.states.resources(path)
-                document[plural(kind)] = {one: self._inlined(state, versions) for one, state in found.items()}
+                document[plural(resource_type)] = {one: self._inlined(state, versions) for one, state in found.items()}
         return document
 
     def resource(self, state: VersionView, status: int = 200, location: str = "") -> Response:
@@ -95,7 +95,7 @@ class ReadHandler:
             return Response(status=307, headers={**headers, "Location": quote(state.uri, safe=URL_CHARACTERS)})
         if state.uri:
             return Response(status=status, headers=headers)
-        if not state.kind.hasdocument:
+        if not state.resource_type.hasdocument:
             return Response(status=status, headers=headers, json=state.content)
         return self._document(state, headers, status)
 
@@ -104,7 +104,7 @@ class ReadHandler:
         contenttype = entity.attributes.get("contenttype")
         headers |= {**HARMLESS, **({"Content-Type": contenttype} if contenttype else {})}
         made = Response(status=status, headers=headers, content=(entity.document or Document()).content)
-        proxied = entity.attributes.get(proxy_name(state.kind.singular))
+        proxied = entity.attributes.get(proxy_name(state.resource_type.singular))
         return relay(made, proxied, self.settings, is_read=self._is_read()) if proxied else made
 
     def _is_read(self) -> bool:
@@ -112,7 +112,7 @@ class ReadHandler:
 
     def _inlined(self, state: VersionView, versions: bool = False) -> Tree:
         document = {**state.metadata, **state.inlined}
-        if versions and state.kind.maxversions != 1 and not state.xref:
+        if versions and state.resource_type.maxversions != 1 and not state.xref:
             path = msgspec.structs.replace(state.path, kind="versions", xid=f"{state.path.xid}/versions")
             document["versions"] = {one: self._inlined(found) for one, found in self.states.versions(path).items()}
         return document
@@ -129,12 +129,14 @@ class ReadHandler:
             **{name: value for name, value in written.items() if name not in ("id", "self", "specversion")},
             **({"model": model_document(model)} if inline else {}),
         }
-        for kind in model.groups.values():
-            document[plural(kind) + "URL"] = f"{self.request.base}/{plural(kind)}"
-            document[plural(kind) + "Count"] = self.tx.count(f"/{kind.plural}")
+        for group_type in model.groups.values():
+            document[plural(group_type) + "URL"] = f"{self.request.base}/{plural(group_type)}"
+            document[plural(group_type) + "Count"] = self.tx.count(f"/{group_type.plural}")
             if inline:
-                groups = [self.states.group(kind, entity) for entity in self.tx.entities(f"/{kind.plural}")]
-                document[plural(kind)] = {one.entity.id: self.group(one, inline=True, versions=True) for one in groups}
+                groups = [self.states.group(group_type, entity) for entity in self.tx.entities(f"/{group_type.plural}")]
+                document[plural(group_type)] = {
+                    one.entity.id: self.group(one, inline=True, versions=True) for one in groups
+                }
         return document
 
     def _collection(self, path: EntityPath) -> Response:
@@ -179,12 +181,12 @@ def model_document(model: Model) -> Tree:
                 "plural": plural(group),
                 "resources": [
                     {
-                        "singular": singular(kind),
-                        "plural": plural(kind),
-                        "versions": kind.maxversions - 1,
+                        "singular": singular(resource_type),
+                        "plural": plural(resource_type),
+                        "versions": resource_type.maxversions - 1,
                         "mutable": True,
                     }
-                    for kind in group.resources.values()
+                    for resource_type in group.resources.values()
                 ],
             }
             for group in model.groups.values()

@@ -92,7 +92,7 @@ class ResourceWriter:
         body.pop("version", None)
         given = self._given(state, headers, body)
         if not given.document and state.uri:
-            given = msgspec.structs.replace(given, document={stored_uri(state.kind): state.uri})
+            given = msgspec.structs.replace(given, document={stored_uri(state.resource_type): state.uri})
         self._need_document(state, given.document)
         version_id = next_version(self.tx, path)
         written = operations.put_version(self.work, path, version_id, self._tree(state, given), False, "")
@@ -152,7 +152,11 @@ class ResourceWriter:
 
     def _need_document(self, state: VersionView, document: Tree) -> None:
         given = {name for name, value in document.items() if value is not None}
-        if state.kind.plural == "schemas" and state.kind.hasdocument and not given & set(document_names("schema")):
+        if (
+            state.resource_type.plural == "schemas"
+            and state.resource_type.hasdocument
+            and not given & set(document_names("schema"))
+        ):
             raise RegistryProblem("required_attribute_missing", self.request.path, list="schema or schemaurl")
 
     def _result(self, state: VersionView, given: WrittenEntity) -> Tree:
@@ -161,7 +165,9 @@ class ResourceWriter:
         result = merge_entity(state.translation, state.stored, _local(before, state), given.after)
         if result.get("meta") is not None:
             return result
-        extras = storable_extras(state.translation.extras(given.after), state.kind.attributes, self.request.path)
+        extras = storable_extras(
+            state.translation.extras(given.after), state.resource_type.attributes, self.request.path
+        )
         kept = [*other_extras(state.tree.entity.attributes), *extras]
         return {**result, EXTRAS: kept} if kept else result
 
@@ -188,19 +194,19 @@ class ResourceWriter:
         lasting = {"format", *_TIMES, *(name for name in shown if name not in state.metadata)}
         kept = {name: value for name, value in shown.items() if name in lasting}
         after = without_empty({**kept, **_local(body, state)})
-        is_here = not document.get(stored_uri(state.kind)) and not state.uri
+        is_here = not document.get(stored_uri(state.resource_type)) and not state.uri
         return WrittenEntity(self._checked(state, after, has_content=is_here), document, body)
 
     def _refuse_content(self, state: VersionView, body: Tree) -> None:
         """Metadata never carry what a definition says about messages; what is there already may be repeated."""
-        shown = {**state.document, singular(state.kind): state.content}
-        for name in () if state.kind.hasdocument else body:
+        shown = {**state.document, singular(state.resource_type): state.content}
+        for name in () if state.resource_type.hasdocument else body:
             if not state.is_metadata(name, "") and body[name] != shown.get(name):
                 detail = "is content, and ?meta writes metadata only; use PUT without ?meta"
                 raise RegistryProblem("invalid_attribute", self.request.path, name=name, error_detail=detail)
 
     def _document(self, state: VersionView, headers: Tree) -> Tree:
-        name = uri_name(state.kind)
+        name = uri_name(state.resource_type)
         uri, body = headers.get(name), self.request.body
         if uri is not None:
             if body:
@@ -208,21 +214,21 @@ class ResourceWriter:
                 header = f"Registry-{name}"
                 raise RegistryProblem("extra_xregistry_header", self.request.path, name=header, error_detail=detail)
             check_external(uri, name, root_of(self.request.base), self.request.path)
-            return {stored_uri(state.kind): uri}
+            return {stored_uri(state.resource_type): uri}
         if not body and state.uri and name not in headers:
             return {}  # a header that is missing leaves what is there
-        if not state.kind.hasdocument:
-            return {stored_uri(state.kind): None} if state.uri else {}
+        if not state.resource_type.hasdocument:
+            return {stored_uri(state.resource_type): None} if state.uri else {}
         encoded = base64.b64encode(body).decode() if body else None
-        return {state.kind.singular + "base64": encoded, "contenttype": self.request.header("content-type")}
+        return {state.resource_type.singular + "base64": encoded, "contenttype": self.request.header("content-type")}
 
     def _inline_document(self, state: VersionView, body: Tree) -> Tree:
         """What metadata say about the document; a Resource that is its attributes can only be elsewhere."""
-        name, stored = uri_name(state.kind), stored_uri(state.kind)
+        name, stored = uri_name(state.resource_type), stored_uri(state.resource_type)
         members = {name: stored, stored: stored}
-        if state.kind.hasdocument:
-            one = singular(state.kind)
-            members |= {one: state.kind.singular, one + "Base64": state.kind.singular + "base64"}
+        if state.resource_type.hasdocument:
+            one = singular(state.resource_type)
+            members |= {one: state.resource_type.singular, one + "Base64": state.resource_type.singular + "base64"}
         given = [(theirs, members[theirs], body.pop(theirs)) for theirs in members if theirs in body]
         chosen = {ours: value for _, ours, value in given}
         if any(chosen[ours] != value for _, ours, value in given):
@@ -233,9 +239,9 @@ class ResourceWriter:
         return chosen
 
     def _checked(self, state: VersionView, after: Tree, has_content: bool) -> Tree:
-        if state.kind.plural != "messages" or state.kind.hasdocument:
+        if state.resource_type.plural != "messages" or state.resource_type.hasdocument:
             check_entity(after, self.request.path)
-            if state.kind.plural == "schemas":
+            if state.resource_type.plural == "schemas":
                 check_format_name(after, "format", state.document, self.request.path)
             return after
         group = self.reading.states.group(state.path.group, require_entity(self.tx, state.path.group_xid)).document
@@ -251,7 +257,7 @@ class ResourceWriter:
             check_epoch(parse_parameters(self.request).epoch, state.tree.entity.epoch, self.request.path)
 
     def _without_conditions(self, given: Tree, state: VersionView, version: str) -> Tree:
-        names = {"entity_id": state.path.ids[3], "singular": singular(state.kind), "version": version}
+        names = {"entity_id": state.path.ids[3], "singular": singular(state.resource_type), "version": version}
         given = given if state.document else {name: one for name, one in given.items() if name != "epoch"}
         return take_conditions(given, self.request.path, epoch=state.tree.entity.epoch, **names)
 
@@ -288,5 +294,8 @@ class ResourceWriter:
 
 def _local(document: Tree, state: VersionView) -> Tree:
     """An entity without the words about where it is, which the registry keeps elsewhere."""
-    left_out = (uri_name(state.kind), *((stored_uri(state.kind),) if state.kind.hasdocument else ()))
+    left_out = (
+        uri_name(state.resource_type),
+        *((stored_uri(state.resource_type),) if state.resource_type.hasdocument else ()),
+    )
     return {name: value for name, value in document.items() if name not in left_out}

@@ -64,19 +64,19 @@ class EntityTranslation:
         return restore_extras(self._dialect.from_rc4(strip_extras(tree)), tree, self._dialect)
 
 
-def group_translation(kind: GroupType) -> EntityTranslation:
+def group_translation(group_type: GroupType) -> EntityTranslation:
     """The translation of the Groups of a type."""
-    if kind.plural not in GROUP_TYPES:
+    if group_type.plural not in GROUP_TYPES:
         return PLAIN_TRANSLATION
-    theirs = plural(kind)
+    theirs = plural(group_type)
 
     def read(document: Tree) -> Tree:
-        tree: Tree = SERVICE.to_rc4({theirs: {"group": document}})[0][kind.plural]["group"]
+        tree: Tree = SERVICE.to_rc4({theirs: {"group": document}})[0][group_type.plural]["group"]
         return tree
 
     def write(tree: Tree) -> Tree:
-        document: Tree = SERVICE.from_rc4({kind.plural: {"group": tree}})[theirs]["group"]
-        return _without_others_defaults(document) if kind.plural == "endpoints" else document
+        document: Tree = SERVICE.from_rc4({group_type.plural: {"group": tree}})[theirs]["group"]
+        return _without_others_defaults(document) if group_type.plural == "endpoints" else document
 
     return EntityTranslation(read, write)
 
@@ -98,16 +98,16 @@ def _is_others_default(name: str, value: Any, usage: Any) -> bool:
 
 
 def resource_translation(
-    group_kind: GroupType, kind: ResourceType, xid: str, group: Tree, around: Tree
+    group_type: GroupType, resource_type: ResourceType, xid: str, group: Tree, around: Tree
 ) -> EntityTranslation:
     """The translation of the Resources in a Group; `around` holds the messages that others derive from."""
-    if kind.plural != "messages" or group_kind.plural not in GROUP_TYPES or kind.hasdocument:
+    if resource_type.plural != "messages" or group_type.plural not in GROUP_TYPES or resource_type.hasdocument:
         return PLAIN_TRANSLATION
-    theirs, (group_id, _, message_id) = plural(group_kind), xid.split("/")[2:5]
+    theirs, (group_id, _, message_id) = plural(group_type), xid.split("/")[2:5]
 
     def read(document: Tree) -> Tree:
-        wrapped = {**group_translation(group_kind).write(group), "definitions": {message_id: document}}
-        tree: Tree = SERVICE.to_rc4({theirs: {group_id: wrapped}})[0][group_kind.plural][group_id]["messages"]
+        wrapped = {**group_translation(group_type).write(group), "definitions": {message_id: document}}
+        tree: Tree = SERVICE.to_rc4({theirs: {group_id: wrapped}})[0][group_type.plural][group_id]["messages"]
         message: Tree = tree[message_id]
         meta = message.pop("meta", None)
         is_borrowed = isinstance(meta, dict) and "xref" in meta
@@ -116,24 +116,24 @@ def resource_translation(
     def effective(message: Tree) -> Tree:
         if not base_reference(message):
             return message
-        tree = flatten_inheritance(_placed(around, group_kind.plural, group_id, group, message_id, message))
-        whole: Tree = tree[group_kind.plural][group_id]["messages"][message_id]
+        tree = flatten_inheritance(_placed(around, group_type.plural, group_id, group, message_id, message))
+        whole: Tree = tree[group_type.plural][group_id]["messages"][message_id]
         return whole
 
     def write(message: Tree) -> Tree:
         alone = {**group, "messages": {message_id: _enveloped(effective(message))}}
-        document = SERVICE.from_rc4({group_kind.plural: {group_id: alone}})
+        document = SERVICE.from_rc4({group_type.plural: {group_id: alone}})
         written: Tree = document[theirs][group_id]["definitions"][message_id]
         return written
 
     return EntityTranslation(read, write, effective)
 
 
-def _placed(around: Tree, kind: str, group_id: str, group: Tree, message_id: str, message: Tree) -> Tree:
-    groups = around.get(kind, {})
+def _placed(around: Tree, plural_name: str, group_id: str, group: Tree, message_id: str, message: Tree) -> Tree:
+    groups = around.get(plural_name, {})
     beside = groups.get(group_id, {}).get("messages", {})
     own = {**group, "messages": {**beside, message_id: message}}
-    return {**around, kind: {**groups, group_id: own}}
+    return {**around, plural_name: {**groups, group_id: own}}
 
 
 def _enveloped(message: Tree) -> Tree:
@@ -174,9 +174,9 @@ def _all_extras(entity: Tree) -> list[Tree]:
     return [one for one in extras if isinstance(one, dict)] if isinstance(extras, list) else []
 
 
-def extras_below(group: Tree, kind: ResourceType, resource_id: str, version_id: str) -> list[Tree]:
+def extras_below(group: Tree, resource_type: ResourceType, resource_id: str, version_id: str) -> list[Tree]:
     """The extras that a file left with the Group for one of its Resources, as that Resource's own."""
-    own = pointer((plural(kind), resource_id)) + "/"
+    own = pointer((plural(resource_type), resource_id)) + "/"
     version = own + "versions" + pointer((version_id,)) + "/"
     found = []
     for extra in extras_in(group):
@@ -188,17 +188,19 @@ def extras_below(group: Tree, kind: ResourceType, resource_id: str, version_id: 
     return found
 
 
-def is_below(extra: Tree, kind: ResourceType) -> bool:
+def is_below(extra: Tree, resource_type: ResourceType) -> bool:
     """Whether an extra of a Group is about its Resources of a type."""
-    return str(extra.get("at", "")).startswith(pointer((plural(kind),)) + "/")
+    return str(extra.get("at", "")).startswith(pointer((plural(resource_type),)) + "/")
 
 
-def extras_beside(group: Tree, kind: ResourceType, resource_id: str, version_id: str, others: list[str]) -> list[Tree]:
+def extras_beside(
+    group: Tree, resource_type: ResourceType, resource_id: str, version_id: str, others: list[str]
+) -> list[Tree]:
     """The extras that a file left with the Group, without those about one version, or about a Resource as a whole.
 
     What was said about all versions of the Resource is then said about each of the others.
     """
-    own = pointer((plural(kind), resource_id)) + "/"
+    own = pointer((plural(resource_type), resource_id)) + "/"
     of_others = tuple(own + "versions" + pointer((other,)) + "/" for other in others)
     left = []
     for extra in extras_in(group):

@@ -49,9 +49,9 @@ def check_entity(document: Tree, subject: str) -> None:
     if EXTRAS in document:
         _refuse(subject, EXTRAS, "is kept by the registry")
     for name in _TEXTS:
-        _check_kind(document, name, str, subject)
+        _check_type(document, name, str, subject)
     _check_docs(document.get("docs"), "docs", subject)
-    tags = _check_kind(document, "tags", dict, subject) or {}
+    tags = _check_type(document, "tags", dict, subject) or {}
     for tag, value in tags.items():
         if not _TAG.match(tag):
             _refuse(subject, f"tags.{tag}", "must be 1 to 63 letters, digits and - _ ., the first a letter or digit")
@@ -59,14 +59,14 @@ def check_entity(document: Tree, subject: str) -> None:
             _refuse(subject, f"tags.{tag}", "must be a text")
 
 
-def check_group(kind: GroupType, document: Tree, subject: str, before: Tree | None = None) -> None:
+def check_group(group_type: GroupType, document: Tree, subject: str, before: Tree | None = None) -> None:
     """The rules on Groups. What 1.0 wrote against them, as a Group without a format, 0.5 may leave as it is."""
     check_entity(document, subject)
-    if kind.plural == "messagegroups" and not document.get("format") and (before is None or before.get("format")):
+    if group_type.plural == "messagegroups" and not document.get("format") and (before is None or before.get("format")):
         raise RegistryProblem("required_attribute_missing", subject, list="format", pointer="/format")
-    if kind.plural in ("messagegroups", "endpoints"):
+    if group_type.plural in ("messagegroups", "endpoints"):
         check_format_name(document, "format", before or {}, subject)
-    if kind.plural == "endpoints":
+    if group_type.plural == "endpoints":
         _check_endpoint(document, before or {}, subject)
 
 
@@ -87,11 +87,11 @@ def _check_endpoint(document: Tree, before: Tree, subject: str) -> None:
         _refuse(subject, "usage", f"must be one of: {', '.join(USAGES)}")
     if "origin" in document and not _SCHEME.match(document["origin"]):
         _refuse(subject, "origin", "must be a URI")
-    references = _check_kind(document, "definitionGroups", list, subject) or []
+    references = _check_type(document, "definitionGroups", list, subject) or []
     if not all(isinstance(one, str) and one for one in references):
         _refuse(subject, "definitionGroups", "must hold URI references")
-    _check_deprecated(_check_kind(document, "deprecated", dict, subject) or {}, before.get("deprecated"), subject)
-    _check_config(_check_kind(document, "config", dict, subject), subject)
+    _check_deprecated(_check_type(document, "deprecated", dict, subject) or {}, before.get("deprecated"), subject)
+    _check_config(_check_type(document, "config", dict, subject), subject)
 
 
 def _check_deprecated(deprecated: Tree, before: Any, subject: str) -> None:
@@ -116,8 +116,8 @@ def refuse_early_removal(document: Tree, now: str, subject: str) -> None:
 def _check_config(config: Tree | None, subject: str) -> None:
     if config is None:
         return
-    for name, kind in _CONFIG.items():
-        _check_kind(config, name, kind, subject, "config.")
+    for name, wanted in _CONFIG.items():
+        _check_type(config, name, wanted, subject, "config.")
     if not config.get("protocol"):
         raise RegistryProblem("required_attribute_missing", subject, list="config.protocol", pointer="/config/protocol")
     if not all(isinstance(one, str) and _ADDRESS.match(one) for one in config.get("endpoints", ())):
@@ -131,13 +131,13 @@ def check_definition(document: Tree, group: Tree, subject: str, before: Tree) ->
     """The rules on message definitions; one that is borrowed has all from where it comes from."""
     check_entity(document, subject)
     if "uri" in document:
-        _check_kind(document, "uri", str, subject)
+        _check_type(document, "uri", str, subject)
         return
     if "metadata" not in document:
         raise RegistryProblem("required_attribute_missing", subject, list="metadata", pointer="/metadata")
-    _check_kind(document, "metadata", dict, subject)
+    _check_type(document, "metadata", dict, subject)
     for name in ("schemaformat", "schemaurl"):
-        _check_kind(document, name, str, subject)
+        _check_type(document, name, str, subject)
     if "schema" in document and "schemaurl" in document:
         raise RegistryProblem("one_resource", subject, list="schema, schemaurl")
     # A schema of this registry has a format of its own; the specification's own catalogs do not repeat it.
@@ -161,10 +161,10 @@ def with_format(document: Tree, group: Tree) -> Tree:
     return document if is_said else {**document, "format": group["format"]}
 
 
-def with_common_format(kind: GroupType, document: Tree) -> Tree:
+def with_common_format(group_type: GroupType, document: Tree) -> Tree:
     """A new Group without a format, as an example of the text has it, has the one that all its definitions have."""
     definitions = document.get("definitions")
-    if kind.plural != "messagegroups" or document.get("format") or not isinstance(definitions, dict):
+    if group_type.plural != "messagegroups" or document.get("format") or not isinstance(definitions, dict):
         return document
     formats = [one.get("format") for one in definitions.values() if isinstance(one, dict)]
     is_common = bool(formats) and all(isinstance(one, str) and one == formats[0] for one in formats)
@@ -188,10 +188,10 @@ def check_external(uri: Any, name: str, base: str, subject: str) -> None:
         _refuse(subject, name, "must not lead into the same registry")
 
 
-def _check_kind(holder: Tree, name: str, kind: type, subject: str, above: str = "") -> Any:
+def _check_type(holder: Tree, name: str, wanted: type, subject: str, above: str = "") -> Any:
     value = holder.get(name)
-    if value is not None and not isinstance(value, kind):
-        _refuse(subject, above + name, f"must be {_WORDS[kind]}")
+    if value is not None and not isinstance(value, wanted):
+        _refuse(subject, above + name, f"must be {_WORDS[wanted]}")
     return value
 
 

@@ -137,9 +137,9 @@ class PastWriter:
 
     def _attributes(self, version_id: str, state: FormerState) -> Tree:
         """What a state says, as far as the model allows it: it is the past, and what is refused of it is not missed."""
-        kind = self._path.resource
-        apart = {*SERVER_NAMES, *VERSION_MANAGED, *TIMES, kind.singular + "id"}
-        known = {name: one for name, one in kind.attributes.items() if name not in apart and not one.readonly}
+        resource_type = self._path.resource
+        apart = {*SERVER_NAMES, *VERSION_MANAGED, *TIMES, resource_type.singular + "id"}
+        known = {name: one for name, one in resource_type.attributes.items() if name not in apart and not one.readonly}
         plain = {name: value for name, value in state.body.items() if name not in apart}
         normal, violations = conform(self._work.model, known, plain)
         provenance = {AUTHORITY: self._unit.entry.authority, VERSION_URI: state.uri} if self._has_room else {}

@@ -86,9 +86,9 @@ def _lacks_versions(tx: Transaction, path: EntityPath, body: Tree) -> bool:
     return any(one.id not in body["versions"] for one in tx.entities(f"{path.xid}/versions"))
 
 
-def with_provenance(unit: Unit, kind: ResourceType) -> Tree:
+def with_provenance(unit: Unit, resource_type: ResourceType) -> Tree:
     """A Resource as it is written: its Versions say whose they are, if the model has room for that."""
-    return with_versions_named(unit) if accepts_provenance(kind) else unit.body
+    return with_versions_named(unit) if accepts_provenance(resource_type) else unit.body
 
 
 def with_versions_named(unit: Unit) -> Tree:

@@ -143,19 +143,19 @@ def shapes_of(model: Model) -> Shapes:
     """The shapes of a model."""
     return {
         plural: GroupShape(
-            kind.singular,
+            group_type.singular,
             {
                 name: ResourceShape(one.singular, one.hasdocument, accepts_provenance(one), has_states(plural, one))
-                for name, one in kind.resources.items()
+                for name, one in group_type.resources.items()
             },
         )
-        for plural, kind in model.groups.items()
+        for plural, group_type in model.groups.items()
     }
 
 
-def has_states(groups: str, kind: ResourceType) -> bool:
+def has_states(groups: str, resource_type: ResourceType) -> bool:
     """Whether Resources of a type are message definitions that keep one Version, so that the others are history."""
-    return (groups, kind.plural, kind.maxversions) == ("messagegroups", "messages", 1)
+    return (groups, resource_type.plural, resource_type.maxversions) == ("messagegroups", "messages", 1)
 
 
 def digest_of(

@@ -99,8 +99,8 @@ class XRegistrySource:
                 raise ServiceRefused(f"it lists {xid} and does not give it.", place=self.name)
             return
         yield self._with_authority(group_unit(xid, group, shape, self.home))
-        for name, kind in self._kinds[plural].items():
-            for resource_id, seen in self.reader.resources(group, xid, kind):
+        for name, resource_type in self._kinds[plural].items():
+            for resource_id, seen in self.reader.resources(group, xid, resource_type):
                 yield self._resource(f"{xid}/{name}/{resource_id}", seen)
 
     def _read_one(self, xid: str) -> Unit | None:
@@ -111,9 +111,11 @@ class XRegistrySource:
         if is_group(xid):
             group = self.reader.entity(url_path(xid))
             return self._with_authority(group_unit(xid, group, shape, self.home)) if group is not None else None
-        kind = self._kinds[parts[1]][parts[3]]
-        seen = self.reader.entity(self.reader.inlining(url_path(xid) + ("$details" if kind.hasdocument else "")))
-        return self._resource(xid, self.reader.resource(seen, xid, kind)) if seen is not None else None
+        resource_type = self._kinds[parts[1]][parts[3]]
+        seen = self.reader.entity(
+            self.reader.inlining(url_path(xid) + ("$details" if resource_type.hasdocument else ""))
+        )
+        return self._resource(xid, self.reader.resource(seen, xid, resource_type)) if seen is not None else None
 
     def _resource(self, xid: str, seen: Tree) -> Unit:
         parts = xid.split("/")
