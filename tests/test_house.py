@@ -1,8 +1,10 @@
 """The house stands as DESIGN draws it: imports point one way, and the check would notice if they did not."""
 
+import ast
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,15 @@ def test_an_import_turned_around_is_noticed(copy: Path, module: str, line: str) 
     path = copy / "src" / "postroom" / module
     path.write_text(path.read_text() + f"\n{line}\n")
     assert not contracts_hold(copy)
+
+
+def test_a_class_name_means_one_thing() -> None:
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "src").rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1 and not name.startswith("_")] == []
+
+
+def test_folders_have_few_modules() -> None:
+    modules = (path for path in (ROOT / "src" / "postroom").rglob("*.py") if path.name != "__init__.py")
+    counts = Counter(path.parent for path in modules if path.parent.name != "cli")
+    assert [folder for folder, count in counts.items() if count > 21] == []

@@ -27,7 +27,15 @@ from postroom.store.disk import FULL, disk_full
 from postroom.store.interface import Store, StoredResource
 from postroom.store.pending_rows import Row
 from postroom.store.postgres_migrations import LATEST, MIGRATIONS
-from postroom.store.postgres_sessions import Connection, PostgresClaim, Session, VersionWatch, busy, reason, unanswered
+from postroom.store.postgres_sessions import (
+    Connection,
+    PostgresClaim,
+    PostgresSession,
+    VersionWatch,
+    busy,
+    reason,
+    unanswered,
+)
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.sql_transaction import ENTITY_COLUMNS, LAST_CHANGE, REFERRERS, Rows, SqlTransaction
@@ -268,7 +276,7 @@ class PostgresStore:
             if not row or not row[0]:
                 return None
             stack.pop_all()
-            return PostgresClaim(Session(connection))
+            return PostgresClaim(PostgresSession(connection))
 
     def close(self) -> None:
         """Close all connections."""

@@ -34,7 +34,7 @@ class SilentDatabase(psycopg.OperationalError):
     """The connection is there, and nothing comes from it."""
 
 
-class Session:
+class PostgresSession:
     """A connection that is asked for one number at a time."""
 
     def __init__(self, connection: Connection) -> None:
@@ -73,7 +73,7 @@ class VersionWatch:
     def __init__(self, conninfo: str) -> None:
         self._conninfo = make_conninfo(conninfo, connect_timeout=CONNECT_SECONDS)
         self._lock = threading.Lock()
-        self._session: Session | None = None
+        self._session: PostgresSession | None = None
         self._closed = threading.Event()
         self.lost = ""
         """Why the database counts as lost; empty while it does not."""
@@ -116,8 +116,8 @@ class VersionWatch:
         self._session = self._connected()
         return self._session.ask(VERSION)
 
-    def _connected(self) -> Session:
-        return Session(psycopg.connect(self._conninfo, autocommit=True))
+    def _connected(self) -> PostgresSession:
+        return PostgresSession(psycopg.connect(self._conninfo, autocommit=True))
 
     def _lose(self, error: psycopg.Error) -> None:
         self._drop()
@@ -148,7 +148,7 @@ class VersionWatch:
 class PostgresClaim:
     """A session of the database that holds a lock, until the session or its connection is lost."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: PostgresSession) -> None:
         self._session = session
         self._asking = threading.Lock()
         self._is_lost = False

@@ -81,7 +81,7 @@ class RestrictedStore:
         return self._store
 
     def seen_by(self, permissions: Permissions) -> Store:
-        """The same store as another principal sees it, or the same one later."""
+        """What another principal sees of the store, or this one after its grants have changed."""
         return self._store.seen_by(permissions)
 
     @contextmanager

@@ -14,7 +14,7 @@ from postroom.messages.matching.group_events import AlikeRecords, RecordColumns
 from postroom.messages.matching.transport_metadata import Transport
 from postroom.pipeline.sources.dataframe import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
 from postroom.pipeline.worker.batch import SLICE_ROWS
-from postroom.pipeline.worker.kafka_headers import HeaderNames, Headers, by_value, flat, header_names, members
+from postroom.pipeline.worker.kafka_headers import HeaderColumns, HeaderNames, by_value, flat, header_names, members
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.records import Record
 
@@ -100,7 +100,7 @@ class KafkaSlice:
 
     def alike(self) -> Iterator[AlikeRecords]:
         """The rows by their headers, without those that are best judged one by one."""
-        headers = Headers(self._batch.column("headers"))
+        headers = HeaderColumns(self._batch.column("headers"))
         by_names = sorted(headers.alike(), key=lambda found: -len(found[1]))
         for names, all_rows in by_names[:_MOST_HEADER_NAMES]:
             known_names = header_names(names)
@@ -151,7 +151,7 @@ class SameHeaders:
     def __init__(
         self,
         whole: KafkaSlice,
-        headers: Headers,
+        headers: HeaderColumns,
         names: list[str],
         known_names: HeaderNames,
         rows: pa.Array,

@@ -34,7 +34,7 @@ class HeaderNames(NamedTuple):
         return [*self.attributes.values(), *([] if self.contenttype is None else [self.contenttype])]
 
 
-class Headers:
+class HeaderColumns:
     """The headers of all rows, one after the other."""
 
     def __init__(self, headers: pa.ListArray) -> None:
