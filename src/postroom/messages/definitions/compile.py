@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from postroom.errors import DefinitionRefused
 from postroom.formats.format_table import format_named
 from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, xref_target
-from postroom.messages.definitions.constraints import Check, is_required
+from postroom.messages.definitions.constraints import is_required, template_of
 from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition, SchemaSource
 from postroom.messages.definitions.inheritance import Chain, Fetch, chain_of, declarer, envelope_of, merged
 from postroom.messages.definitions.property_types import EVENT_RULES
@@ -26,6 +27,9 @@ from postroom.protocols.protocol_table import canonical_protocol, wire_named
 _ATTRIBUTE_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
 ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
 _OPTIONAL = ("time", "subject", "dataschema")
+_RULED = frozenset(EVENT_RULES)
+# What an author says of `dataschema` stands for the rule.
+_RULED_IF_DECLARED = _RULED - {"dataschema"}
 # DESIGN "Matching rules": absent, these two are taken from the definition, where it says or implies a value.
 TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
 # What producers call payloads besides the names that a format has of its own.
@@ -96,7 +100,7 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
     )
     for constraint in (*definition.envelope_constraints, *definition.protocol_constraints):
         try:
-            Check(constraint, entry.xid)
+            template_of(constraint)
         except DefinitionRefused as error:
             raise DefinitionRefused(error.sentence, place=f"{entry.xid}{constraint.at}", remedy=error.remedy) from None
     return definition
@@ -114,29 +118,53 @@ def _declared(constraints: Iterable[Constraint], chain: Chain) -> tuple[Constrai
 def _envelope(message: Tree, is_event: bool, implied: Mapping[str, _Implied]) -> Iterator[Constraint]:
     declared: Tree = {name: _property(value) for name, value in (message.get("envelopemetadata") or {}).items()}
     # "Requirements for absent definitions are implied by the CloudEvents specification" (MSG-056).
-    ruled = EVENT_RULES.keys() - (("dataschema",) if "dataschema" in declared else ()) if is_event else frozenset()
+    ruled: frozenset[str] = frozenset()
     if is_event:
+        ruled = _RULED_IF_DECLARED if "dataschema" in declared else _RULED
         for name in ALWAYS_REQUIRED:
             declared[name] = {**declared.get(name, {}), "required": True}
         declared["specversion"].setdefault("value", "1.0")
         for name in (*_OPTIONAL, *implied):
             declared.setdefault(name, {})
     for name, value in declared.items():
+        rule = name if name in ruled else ""
         type_name = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
-        taken = implied.get(name, _NOT_IMPLIED) if _value(value) is None else _NOT_IMPLIED
-        found = taken.value or _value(value)
-        is_taken = name in TAKEN_FROM_DEFINITION and found is not None
+        own, description = _value(value), _string(value, "description")
+        taken = implied.get(name, _NOT_IMPLIED) if own is None else _NOT_IMPLIED
+        found = taken.value or own
+        if found is None:
+            yield _open_attribute(name, type_name, value.get("required") is True, description, rule)
+            continue
+        is_taken = name in TAKEN_FROM_DEFINITION
         yield Constraint(
-            at=pointer(("envelopemetadata", name)),
+            at=_attribute_pointer(name),
             path=(name,),
             type=type_name,
             value=found,
-            required=is_required(_value(value), type_name, value.get("required")) and not is_taken,
-            description=_string(value, "description"),
-            event_rule=name if name in ruled else "",
+            required=is_required(own, type_name, value.get("required")) and not is_taken,
+            description=description,
+            event_rule=rule,
             implied=taken.by,
             accepts=taken.accepts,
         )
+
+
+@lru_cache(maxsize=4096)  # most definitions leave the same few attributes open
+def _open_attribute(name: str, type_name: str, required: bool, description: str, event_rule: str) -> Constraint:
+    """The constraint on an attribute that may have any value of its type."""
+    return Constraint(
+        at=_attribute_pointer(name),
+        path=(name,),
+        type=type_name,
+        required=required,
+        description=description,
+        event_rule=event_rule,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _attribute_pointer(name: str) -> str:
+    return pointer(("envelopemetadata", name))
 
 
 def _implied(message: Tree, stated: str, schema: SchemaSource | None) -> dict[str, _Implied]:

@@ -39,10 +39,10 @@ class Check:
         if value is None or (constraint.type == "timestamp" and (is_now(value) or has_placeholder(value))):
             self.takes_any_string = constraint.type in _TYPES_OF_ANY_STRING
             return
-        if has_placeholder(value):
+        self.template = template_of(constraint, is_wide=is_wide)
+        if self.template is not None:
             # What the author wrote around placeholders says how much of a URI it is.
             self.takes_any_string = constraint.type in (*_TYPES_OF_ANY_STRING, *_URI_TYPES)
-            self.template = compile_template(value, _is_uri(constraint), _is_reference(constraint), is_wide)
         else:
             self.constant = header_text(value)
             if self.keeps_rule is not None and not constraint.implied and self.keeps_rule(self.constant):
@@ -112,6 +112,13 @@ class Check:
 
     def _reason(self, code: str, expected: str, found: Any) -> Reason:
         return Reason(self.message, self.constraint.at, code, expected, shorten(found))
+
+
+def template_of(constraint: Constraint, *, is_wide: bool = False) -> Template | None:
+    """The template that values have to follow; DefinitionRefused where it is none that can be used."""
+    if constraint.type == "timestamp" or not has_placeholder(constraint.value):
+        return None
+    return compile_template(constraint.value, _is_uri(constraint), _is_reference(constraint), is_wide)
 
 
 def is_required(value: Any, type_name: str, stated: Any) -> bool:

@@ -151,6 +151,18 @@ EVENT_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "dataschema": ("an absolute URI", _is_absolute_uri),
 }
 
+# The same rules for values that are known to be strings, without a call of a function of ours.
+_OF_STRINGS: dict[Callable[[Any], bool] | None, Callable[[Any], Any]] = {
+    _is_filled: bool,
+    _is_source: _is_filled_reference,
+}
+
+
+def of_strings(rule: Callable[[Any], bool] | None) -> Callable[[Any], Any] | None:
+    """A rule for values that are known to be strings: a quicker function that says the same of them."""
+    return _OF_STRINGS.get(rule, rule)
+
+
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "boolean": _is_boolean,
     "integer": _is_integer,
