@@ -103,6 +103,8 @@ class Catalog:
 
     def match_all(self, record: Any) -> list[Match]:
         """One match per message of the record: a line, a dict, a `Record` or a row of a DataFrame. Never raises."""
+        if type(record) is bytes:  # a line, as most are given
+            return self.engine.match_line(record)
         try:
             line = taken_in(record)
         except RecordRefused as error:

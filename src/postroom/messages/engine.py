@@ -116,8 +116,10 @@ class Engine:
         if isinstance(message, Malformed):
             return _malformed(message).match
         fits = self.index.fits(message)
-        if len(fits) == 1 and self._surely_fits(fits[0].definition, message):
-            return match_of(fits[0].definition, fits[0].variables)
+        if len(fits) == 1:
+            (fit,) = fits
+            if self._surely_fits(fit.definition, message):
+                return match_of(fit.definition, fit.variables)
         return self.sort_fitting(message, fits).match
 
     def _surely_fits(self, definition: Definition, message: Message) -> bool:
@@ -130,7 +132,8 @@ class Engine:
         if schema is None or message.fault is not None or message.body.startswith(HEADER_FIRST_BYTES):
             return False
         try:
-            return schema.has_fast_path(type_of(definition, message)) and schema.fill(message.body)[1]
+            contenttype = message.contenttype or definition.contenttype
+            return schema.has_fast_path(contenttype) and schema.fill(message.body)[1]
         except Exception:  # noqa: BLE001 - whatever a library raises, the exact judge says what is wrong with the payload
             return False
 

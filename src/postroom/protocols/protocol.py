@@ -147,14 +147,14 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
             return Headers({}, self.content_type(metadata), "")
         container = metadata[self.headers] if self.headers in metadata else self.lookup(metadata, (self.headers,))
         names = _attribute_names(self.prefixes)
+        is_map = type(container) is dict
         try:
-            is_map = type(container) is dict
             attributes, others = _split(container.items() if is_map else map(_name_and_value, container), names)
         except (TypeError, KeyError):  # no headers, a pair without a value, a name that is no string, or no pair at all
             attributes, others = _split(pairs(container), names)
         if self.contenttype[0] != self.headers:
             stated = self.content_type(metadata)
-        elif type(container) is dict and self.contenttype[1] in container:
+        elif is_map and self.contenttype[1] in container:
             stated = container[self.contenttype[1]]
         else:
             stated = self._find(others, self.contenttype[1])

@@ -38,18 +38,20 @@ _decoder = msgspec.json.Decoder(_Line)
 
 def parse_record(line: bytes) -> Record:
     """Read one line of JSON Lines. A line that is itself a CloudEvent, or a batch of them, is a bare record."""
-    text = line.strip()
-    if text[:1] == b"[":
-        return Record("", {"content_type": JSON_BATCH}, text)
+    stripped = line.strip()
+    if stripped[:1] == b"[":
+        return Record("", {"content_type": JSON_BATCH}, stripped)
     try:
-        fields = _decoder.decode(text)
+        fields = _decoder.decode(stripped)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordRefused(f"this line is not a record: {error}") from None
     if fields.protocol is None:
         if fields.specversion is not None:
-            return Record("", {"content_type": JSON_EVENT}, text)
+            return Record("", {"content_type": JSON_EVENT}, stripped)
         raise RecordRefused("this line has neither `protocol` (a record) nor `specversion` (a CloudEvent).")
-    return Record(fields.protocol, fields.metadata or {}, _body(fields.payload, fields.payload_base64))
+    text, encoded = fields.payload, fields.payload_base64
+    payload = text.encode() if encoded is None and text is not None else _body(text, encoded)
+    return Record(fields.protocol, fields.metadata or {}, payload)
 
 
 def line_of(value: Any) -> bytes:

@@ -53,10 +53,16 @@ class Plan:
         self.definition = candidate.definition
         # Plans are found by the type of an event, so one that is fixed is known to be right.
         is_known = candidate.type is not None
-        self.envelope = [(c.path[0], c) for c in candidate.envelope if c.path != ("type",) or not is_known]
+        checks = [(c.path[0], c) for c in candidate.envelope if c.path != ("type",) or not is_known]
         # What nobody declares and CloudEvents has a rule for is mostly not there.
-        self.implied = [(name, check.keeps_rule) for name, check in self.envelope if _is_implied(check)]
-        self.envelope = [(name, check) for name, check in self.envelope if not _is_implied(check)]
+        self.implied = [(name, check.keeps_rule) for name, check in checks if _is_implied(check)]
+        self.constants = [(name, check) for name, check in checks if _is_constant(check)]
+        self.strings = [(name, check) for name, check in checks if _is_string(check)]
+        self.envelope = [
+            (name, check)
+            for name, check in checks
+            if not (_is_implied(check) or _is_constant(check) or _is_string(check))
+        ]
         self.protocol = [(metadata_getter(candidate.wire, check.path), check) for check in candidate.protocol]
         declared = candidate.definition.protocol_constraints
         self.declared = [("_".join(c.path), metadata_getter(candidate.wire, c.path)) for c in declared]
@@ -282,6 +288,12 @@ def _check_envelope(plan: Plan, columns: dict[str, Column], bound: dict[str, Col
         column = columns[name]
         if column.count(None) != len(column):
             _check_rule(keeps_rule, column, bad)
+    for name, check in plan.constants:
+        column = columns[name]
+        if column.count(check.constant) != len(column):
+            _check(check, column, bound, bad)
+    for name, check in plan.strings:
+        _check_presence(check, columns[name], bad)
     for name, check in plan.envelope:
         column = columns[name]
         is_sure = name == "id" or check.path in _FEW_VALUES or (name == "source" and surely_sources(column))
@@ -302,6 +314,17 @@ def _is_implied(check: Check) -> bool:
     return is_open and check.keeps_rule is not None and check.takes_any_string
 
 
+def _is_constant(check: Check) -> bool:
+    return check.constant is not None and check.keeps_rule is None
+
+
+def _is_string(check: Check) -> bool:
+    """Whether any string will do, as long as there is one."""
+    is_open = check.template is None and check.constant is None and check.takes_any_string
+    keeps_rule = check.keeps_rule is None or check.path == ("id",)  # whose rule is that it is not empty
+    return is_open and keeps_rule and check.constraint.required and check.path[0] in STRING_ATTRIBUTES
+
+
 def _check_protocol(plan: Plan, metadata: list[dict[str, Any]], bound: dict[str, Column], bad: set[int]) -> None:
     for get, check in plan.protocol:
         _check(check, list(map(get, metadata)), bound, bad)
@@ -314,8 +337,6 @@ def _check(check: Check, column: Column, bound: dict[str, Column], bad: set[int]
         _bind(check.template, column, bound, bad)
         if not check.takes_any_string:
             _check_rule(check.has_type, column, bad)
-    elif check.keeps_rule is None and check.constant is not None and column.count(check.constant) == len(column):
-        return  # as nearly always
     elif check.path in _FEW_VALUES and _check_distinct(check, column, bad):
         return
     elif _count_equal(check, column) != len(column) or (check.constant is None and check.constraint.required):

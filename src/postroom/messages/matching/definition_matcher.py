@@ -14,6 +14,7 @@ import msgspec
 
 from postroom.messages.definitions.constraints import Check, shorten
 from postroom.messages.definitions.definition import Constraint, Definition
+from postroom.messages.definitions.property_types import of_strings
 from postroom.messages.matching.envelope_mapping import envelope_from
 from postroom.messages.matching.outcome import Reason
 from postroom.model.json_pointers import pointer
@@ -72,7 +73,7 @@ class DefinitionMatcher:
                 check.path[0],
                 check.constraint.required,
                 None if check.template is None else check.template.extract,
-                check.keeps_rule,
+                of_strings(check.keeps_rule),
                 None if check.takes_any_string else check.has_type,
                 check,
             )
@@ -85,10 +86,21 @@ class DefinitionMatcher:
             check for check in self.protocol if check.path == self.wire.discriminator and is_telling(check)
         ]
         self._fixed = [c for c in (*self.protocol, *self.foreign) if c.constant is not None and is_telling(c)]
-        ruling = [*checks, *self.protocol, *(() if self.message_type is None else (self.message_type,))]
-        names = Counter(name for check in ruling if check.template is not None for name in check.template.names)
-        self.rules = frozenset(rule for check in ruling for rule in _rules(check, names))
-        self._ranks = _ranks(ruling)
+
+    @cached_property
+    def rules(self) -> frozenset[Rule]:
+        """What the definition asks for; looked at only where a message fits several definitions."""
+        names = Counter(name for check in self._ruling if check.template is not None for name in check.template.names)
+        return frozenset(rule for check in self._ruling for rule in _rules(check, names))
+
+    @cached_property
+    def _ranks(self) -> dict[FullPath, int]:
+        return _ranks(self._ruling)
+
+    @property
+    def _ruling(self) -> list[Check]:
+        of_message = () if self.message_type is None else (self.message_type,)
+        return [*self.envelope, *self.foreign, *self.protocol, *of_message]
 
     @property
     def widened(self) -> DefinitionMatcher | None:
@@ -133,8 +145,9 @@ class DefinitionMatcher:
             get = message.attributes.get
             for name, constant, suffices, required, check in self._constants:
                 value = get(name)
-                is_fine = suffices if value == constant else value is None and not required
-                if not is_fine and check.problem(value, bound) is not None:
+                if suffices if value == constant else value is None and not required:
+                    continue
+                if check.problem(value, bound) is not None:
                     return None
             for name, required, extract, keeps_rule, has_type, check in self._open:
                 value = get(name)
