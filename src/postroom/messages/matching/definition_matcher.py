@@ -104,7 +104,7 @@ class DefinitionMatcher:
 
     @property
     def widened(self) -> DefinitionMatcher | None:
-        """The definition as it is tried where no message fits otherwise; None where its templates leave nothing open."""
+        """The definition as it is tried for messages that fit none; None where no template leaves anything open."""
         checks = (*self.envelope, *self.foreign, *self.protocol)
         if not any(check.template is not None and not check.template.alone for check in checks):
             return None

@@ -102,3 +102,22 @@ def test_payload_only_messages_of_different_content_types_are_not_ambiguous() ->
     assert "always_ambiguous" in found("text/csv", "text/csv")
     assert "always_ambiguous" not in found("text/csv", "application/json")
     assert "always_ambiguous" not in found("text/csv; profile=a", "text/csv; profile=b")
+
+
+@pytest.mark.audit("registry-24")
+@pytest.mark.parametrize(
+    ("header", "sent", "alike"), [("/a/b/c", "/a/b/c", True), ("/a/{x}/{y}", "/a/b/c", True), ("/b/{x}", "/b/c", False)]
+)
+def test_templates_are_alike_where_the_last_placeholder_takes_a_slash(header: str, sent: str, alike: bool) -> None:
+    message: Tree = {
+        "envelope": "CloudEvents/1.0",
+        "envelopemetadata": {"type": {"value": "t"}, "source": {"type": "uritemplate", "value": "/a/{where}"}},
+        "envelopeoptions": {"mode": "binary"},
+        "protocol": "KAFKA",
+        "protocoloptions": {"headers": {"ce_source": {"type": "uritemplate", "value": header}}},
+    }
+    tree = {"messagegroups": {"g": {"messages": {"t": message}}}}
+    headers = {"ce_specversion": "1.0", "ce_id": "1", "ce_type": "t", "ce_source": sent}
+    match = Catalog(tree).match({"protocol": "KAFKA", "metadata": {"headers": headers}})
+    assert (match.outcome == "landed") == alike
+    assert ("templates_never_alike" in codes(tree) or "definition_impossible" in codes(tree)) != alike

@@ -80,8 +80,9 @@ def _value_of(constraint: Constraint, definition: Definition, message: LintedMes
 
 
 def _excludes(one: Check, other: Check) -> bool:
-    """Whether a constant does not fit a template."""
-    return one.constant is not None and other.template is not None and other.template.extract(one.constant) is None
+    """Whether a constant does not fit a template, also where the last placeholder takes `/`."""
+    wide = Check(other.constraint, other.message, is_wide=True).template
+    return one.constant is not None and wide is not None and wide.extract(one.constant) is None
 
 
 def _literals_exclude(one: Template, other: Template) -> bool:
@@ -90,8 +91,7 @@ def _literals_exclude(one: Template, other: Template) -> bool:
     begin, end = (one.literals[0], other.literals[0]), (one.literals[-1], other.literals[-1])
     starts = begin[0].startswith(begin[1]) or begin[1].startswith(begin[0])
     ends = end[0].endswith(end[1]) or end[1].endswith(end[0])
-    slashes = one.text.count("/") == other.text.count("/")  # a placeholder never crosses "/"
-    return not (starts and ends and slashes)
+    return not (starts and ends)
 
 
 def _shown(check: Check) -> str:
