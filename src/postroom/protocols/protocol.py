@@ -152,12 +152,15 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
             attributes, others = _split(container.items() if is_map else map(_name_and_value, container), names)
         except (TypeError, KeyError):  # no headers, a pair without a value, a name that is no string, or no pair at all
             attributes, others = _split(pairs(container), names)
-        if self.contenttype[0] != self.headers:
+        section, name = self.contenttype[0], self.contenttype[-1]
+        if section != self.headers:
             stated = self.content_type(metadata)
-        elif is_map and self.contenttype[1] in container:
-            stated = container[self.contenttype[1]]
+        elif is_map and name in container:
+            stated = container[name]
+            if len(others) == 1:  # no other header could state an encoding
+                return Headers(attributes, stated if isinstance(stated, str) else "", "")
         else:
-            stated = self._find(others, self.contenttype[1])
+            stated = self._find(others, name)
         in_headers = self.contentencoding[0] == self.headers
         encoding = _encoding_in(others, self.contentencoding[1]) if in_headers else self.content_encoding(metadata)
         return Headers(attributes, stated if isinstance(stated, str) else "", encoding)

@@ -24,6 +24,7 @@ _IN_URI = r"[A-Za-z0-9\-._~:/?@!$&'()*+,;=]*(?:%[0-9A-Fa-f]{2}[A-Za-z0-9\-._~:/?
 _HOST_ADDRESS = r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//(?:[^/?#\[\]@]*@)?\[[0-9A-Fa-fv:.]+\](?=[:/?#]|\Z)"
 _URI_REFERENCE = re.compile(rf"(?:{_HOST_ADDRESS})?{_IN_URI}(?:#{_IN_URI})?\Z")
 _UNDOUBTED_IN_URI = (string.ascii_letters + string.digits + "-._~:/?@!$&'()*+,;=\n").encode()
+_FEW = 8
 _UUID = re.compile(r"\A[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\Z")
 _UNSIGNED = re.compile(r"\A\d{1,20}\Z", re.ASCII)
 _INTEGER = re.compile(r"\A-?\d{1,10}\Z", re.ASCII)
@@ -136,6 +137,8 @@ def surely_sources(values: Sequence[Any]) -> bool:
     """Whether all values of a column are sources of events without doubt."""
     distinct = set(values)
     try:
+        if len(distinct) <= _FEW:
+            return all(map(_is_filled_reference, distinct))
         joined = "\n".join(distinct)
     except TypeError:  # something is absent, or no string
         return False

@@ -296,9 +296,10 @@ def _check_envelope(plan: Plan, columns: dict[str, Column], bound: dict[str, Col
         _check_presence(check, columns[name], bad)
     for name, check in plan.envelope:
         column = columns[name]
-        is_sure = name == "id" or check.path in _FEW_VALUES or (name == "source" and surely_sources(column))
-        if check.keeps_rule is not None and not is_sure:
-            _check_rule(check.keeps_rule, column, bad)
+        if check.keeps_rule is not None:
+            is_sure = name == "id" or check.path in _FEW_VALUES or (name == "source" and surely_sources(column))
+            if not is_sure:
+                _check_rule(check.keeps_rule, column, bad)
         if check.constraint.type == "timestamp" and check.constant is None and surely_timestamps(column):
             timestamps.add(name)
             _check_presence(check, column, bad)
