@@ -29,6 +29,8 @@ MOST_KEPT = 100_000
 MOST_SHOWN = 1000
 SIGN_IN_SECONDS = 3600.0
 """How long somebody who comes again and again, from one address, has signed in once."""
+SEEN_SECONDS = 60.0
+"""How long it is not noted again that they are still there: that is looked at with every request."""
 LONGEST_PATH = 500
 _PAGE = 2000
 
@@ -91,6 +93,8 @@ class AuditJournal:
     def note_sign_in(self, principal: str, address: str, detail: str) -> None:
         """Note that somebody is there, unless they were there a while ago."""
         now, who = time.monotonic(), (principal, address)
+        if now - self._signed_in.get(who, -SIGN_IN_SECONDS) < SEEN_SECONDS:
+            return
         with self._lock:
             is_new = now - self._signed_in.pop(who, -SIGN_IN_SECONDS) >= SIGN_IN_SECONDS
             self._signed_in[who] = now

@@ -303,7 +303,7 @@ def test_a_known_key_that_comes_from_another_address_has_signed_in_there(store: 
     headers = {b"authorization": f"Bearer {make_key('ci', 'read:/')}".encode()}
     for peer in ("203.0.113.9", "203.0.113.9", "198.51.100.3"):
         scope = {"method": "GET", "raw_path": b"/", "headers": [*headers.items()], "client": (peer, 4711)}
-        doors.admit(scope, headers, store.version(), waits=True)
+        assert doors.known(scope, headers, store.version()) or doors.admit(scope, headers, waits=True)
     doors.journal.flush(store)
     with store.read() as tx:
         found = read_audit(tx, event="signin")

@@ -74,18 +74,12 @@ class Doors:
         self._is_plain = not settings.actor_header and not settings.requests_per_minute
         """Whether nothing but the credentials themselves counts, so that those that are known need no more."""
 
-    def admit(self, scope: Scope, headers: Headers, version: int, *, waits: bool) -> Admission:
+    def admit(self, scope: Scope, headers: Headers, *, waits: bool) -> Admission:
         """Whoever sent a request; RegistryProblem (401, 429) when that is not good enough.
 
-        `version` is the store's. Unless it may take a while, MustVerify for credentials that have to be looked at in a
-        thread.
+        Unless it may take a while, MustVerify for credentials that have to be looked at in a thread.
         """
         address = self._base_urls.client_address(scope)
-        if self._is_plain and b"authorization" in headers and len(headers) == len(scope["headers"]):
-            known = self.authenticator.known(headers[b"authorization"], version)
-            if known is not None:  # a key that was stolen is known, too: the audit says where it is used
-                self.journal.note_sign_in(known.permissions.principal, address, "key")
-                return known
         if self._is_open(scope.get("raw_path", b"")) or self._is_preflight(scope, headers):
             return self.authenticator.anonymous()
         admission = self._recognised(scope, headers, address, waits)
@@ -93,6 +87,16 @@ class Doors:
         if admission.permissions.is_named:
             self.journal.note_sign_in(admission.permissions.principal, address, self._door(admission, headers))
         return admission
+
+    def known(self, scope: Scope, headers: Headers, version: int) -> Admission | None:
+        """Whoever sends a key that was good before; None when more has to be looked at. `version` is the store's."""
+        sent = headers.get(b"authorization")
+        if sent is None or not self._is_plain or len(headers) != len(scope["headers"]):
+            return None
+        found = self.authenticator.known(sent, version)
+        if found is not None:  # a key that was stolen is known, too: the audit says where it is used
+            self.journal.note_sign_in(found.permissions.principal, self._base_urls.client_address(scope), "key")
+        return found
 
     def _is_open(self, path: bytes) -> bool:
         return path in self._open_paths or _CONFIRM.fullmatch(path) is not None

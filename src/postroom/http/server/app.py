@@ -154,7 +154,9 @@ class Edge:
         if lost is not None:
             await self._answer_without_store(lost, scope, receive, send)
             return
-        admission = OPEN if self._doors is None else await self.admit(self._doors, scope, headers)
+        admission: Admission | RegistryProblem = OPEN
+        if self._doors is not None:
+            admission = self._known(self._doors, scope, headers) or await self.admit(self._doors, scope, headers)
         if REQUEST_ID in scope:
             scope[PRINCIPAL] = self._principal(scope, headers, admission)
         if not await self.answer_at_once(scope, headers, admission, send):
@@ -170,14 +172,19 @@ class Edge:
         made = represent(completed(given, request, self._settings), request.method, gzips=False)
         await self._send(made, request, send)
 
+    def _known(self, doors: Doors, scope: Scope, headers: dict[bytes, bytes]) -> Admission | None:
+        try:
+            return doors.known(scope, headers, self._follower.version)
+        except RegistryProblem:  # the store is away: whoever asks is told so
+            return None
+
     async def admit(self, doors: Doors, scope: Scope, headers: dict[bytes, bytes]) -> Admission | RegistryProblem:
         """Whoever sent a request, or why they are not let in; what takes a while to find out is done in a thread."""
-        version = self._follower.version
         try:
             try:
-                return doors.admit(scope, headers, version, waits=False)
+                return doors.admit(scope, headers, waits=False)
             except MustVerify:
-                return await self._pools.sign_ins.run(lambda: doors.admit(scope, headers, version, waits=True), "/")
+                return await self._pools.sign_ins.run(lambda: doors.admit(scope, headers, waits=True), "/")
         except RegistryProblem as problem:
             return problem
 
@@ -231,10 +238,9 @@ class Edge:
             return True
         condition = headers.get(b"if-none-match")
         if condition is not None and matches(condition.decode("latin-1"), made.etag):
-            await _send_whole(304, [*_unchanged(made.headers), *self._privacy(made.headers)], b"", send)
+            await _send_whole(304, _unchanged(made.headers), b"", send)
         else:
-            headers_sent = [*made.headers, *self._privacy(made.headers), _content_length(made.body)]
-            await _send_whole(made.status, headers_sent, made.body, send)
+            await _send_whole(made.status, [*made.headers, _content_length(made.body)], made.body, send)
         return True
 
     def _read_plainly(self, key: Key, admission: Admission) -> Representation | None:
@@ -244,9 +250,13 @@ class Edge:
         given = self._plain.answer(Request(method="GET", path=path, base=base, permissions=admission.permissions))
         if given is None:
             return None
-        made = represent(given, "GET", gzips)
-        self._cache.put(key, self._cache.revision, made, given.part)
-        return made
+        return self._kept(key, self._cache.revision, represent(given, "GET", gzips), given.part)
+
+    def _kept(self, key: Key, revision: int, made: Representation, part: str) -> Representation:
+        """A representation that is kept, with all that says who may share it."""
+        complete = msgspec.structs.replace(made, headers=[*made.headers, *self._privacy(made.headers)])
+        self._cache.put(key, revision, complete, part)
+        return complete
 
     async def __call__(
         self, scope: Scope, receive: Receive, send: Send, admission: Admission | RegistryProblem = OPEN
@@ -290,7 +300,7 @@ class Edge:
             self._streams.nudge()
         if request.method == "GET" and given.status in (200, 303) and given.cacheable:
             key = _key(request.base, scope, _first_headers(scope), admission)
-            self._cache.put(key, revision, made, given.part)
+            made = self._kept(key, revision, made, given.part)
         await self._send(made, request, send)
 
     def _accepted(self, scope: Scope, admission: Admission | RegistryProblem) -> tuple[Request, RegistryProblem | None]:
@@ -407,9 +417,10 @@ class Edge:
 
     def _privacy(self, given: RawHeaders) -> RawHeaders:
         """What keeps answers from others where access is on; an answer with a stricter Cache-Control keeps that one."""
-        if not self._common or all(name != b"cache-control" for name, _ in given):
-            return self._common
-        return [one for one in self._common if one[0] != b"cache-control"]
+        if not self._common or self._common[0] in given:
+            return []
+        is_stricter = any(name == b"cache-control" for name, _ in given)
+        return [one for one in self._common if one[0] != b"cache-control"] if is_stricter else self._common
 
 
 def _path(scope: Scope) -> str:

@@ -50,6 +50,8 @@ class BaseUrlReader:
 
     def trusts(self, scope: Scope) -> bool:
         """Whether the peer is a proxy whose headers count."""
+        if not self._networks:
+            return self._everyone
         peer = scope.get("client")
         return self._everyone or bool(peer and self._is_proxy(peer[0]))
 
