@@ -25,6 +25,7 @@ class Url(msgspec.Struct, frozen=True):
     path: str
     query: str
     has_user: bool
+    has_password: bool
 
     @property
     def host_and_port(self) -> str:
@@ -52,6 +53,7 @@ def parse_url(text: str) -> Url | None:
         path=parts.path,
         query=parts.query,
         has_user=parts.username is not None,
+        has_password=parts.password is not None,
     )
 
 

@@ -56,6 +56,7 @@ def test_the_setting_goes_before_what_a_login_has_kept() -> None:
     CredentialsFile().put(URL, "kept")
     assert authorization_for(f"{URL}/path", Settings()) == "Bearer kept"
     assert authorization_for(URL, Settings(key="given")) == "Bearer given"
+    assert authorization_for(URL, Settings(key="ann:s3cret")) == "Basic YW5uOnMzY3JldA=="
     assert authorization_for(URL, Settings(key=NO_KEY)) == ""
 
 

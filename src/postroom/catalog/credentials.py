@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import os
@@ -32,6 +33,8 @@ def authorization_for(url: str, settings: Settings) -> str:
     key = resolve_key(settings.key) or CredentialsFile().get(url)
     if key and parts.scheme == "http" and parts.host not in _LOOPBACK:
         LOG.warning("the key for %s goes over http, where others can read it", parts.host)
+    if ":" in key:  # of services with users and passwords; no key of ours, and no token, has a colon
+        return "Basic " + base64.b64encode(key.encode()).decode()
     return f"Bearer {key}" if key else ""
 
 

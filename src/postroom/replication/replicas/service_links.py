@@ -88,6 +88,9 @@ def check_host(remote: str, settings: Settings, *, files: bool) -> None:
     parts = parse_url(remote)
     if parts is None:
         raise BadFlag("the address of the other end is no URL.")
+    if parts.has_password:
+        remedy = "Take it out; USER:PASSWORD may be in the variable or file that the key of the link names."
+        raise BadFlag("the address of the other end has a password, and that is kept by reference.", remedy=remedy)
     if parts.scheme not in ("http", "https"):
         if files and parts.scheme in ("sqlite", "postgresql", "postgres"):
             return
