@@ -91,9 +91,9 @@ def test_every_type_of_the_specification(name: str, status: int, arguments: str,
     assert document["title"].endswith(".")
 
 
-def test_the_only_types_of_our_own_are_those_for_access() -> None:
+def test_the_only_types_of_our_own_are_those_for_access_and_for_ids_of_schemas() -> None:
     own = set(PROBLEMS) - {row.values[0] for row in TYPES}
-    assert own == {"forbidden", "unauthorized"}
+    assert own == {"forbidden", "unauthorized", "schema_id_taken"}
     assert {PROBLEMS[name].base for name in own} == {OURS}
 
 

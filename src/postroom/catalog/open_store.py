@@ -9,6 +9,7 @@ from pathlib import Path
 from postroom.catalog.wiring import RULES
 from postroom.errors import ExtraMissing, FileMissing, SourceUnknown
 from postroom.model.includes import Fetch, refuse_fetch
+from postroom.registry.numbering.number_existing import is_numbered, number_existing
 from postroom.registry.operations import initialise
 from postroom.registry.rules import Rules
 from postroom.settings import Settings
@@ -74,7 +75,10 @@ def connect_store(
 
 def _initialise(store: Store, url: str, model: str, fetch: Fetch, registry_id: str) -> None:
     with store.read() as tx:
-        found = tx.entity("/")
+        found, has_numbers = tx.entity("/"), is_numbered(tx)
+    if found is not None and not has_numbers:
+        with store.write() as tx:
+            number_existing(tx)
     if found is not None:
         if registry_id and found.id != registry_id:
             words = "%s has the registry %s; only a new one could be called %s"

@@ -12,6 +12,7 @@ from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.format_table import FAMILIES, check_schema, readable_documents
 from postroom.formats.schema import LibraryDocument, Verdict
+from postroom.formats.schema_identity import schema_identity
 from postroom.formats.schema_library import CatalogLibrary
 from postroom.messages.definitions.registry_rules import check_endpoint, read_endpoint, read_version
 from postroom.registry.rules import GroupRules, Judgement, ReferencedDocument, Rules, Surroundings
@@ -60,7 +61,14 @@ class PayloadFormats:
         return Judgement("yes")
 
     def compare(
-        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+        self,
+        name: str,
+        older: list[ReferencedDocument],
+        newer: bytes,
+        rule: str,
+        around: Surroundings,
+        *,
+        is_strict: bool = False,
     ) -> Judgement:
         """Whether payloads of the versions can be read as the rule says."""
         written = ReferencedDocument(around.xid, newer, around.references)
@@ -68,7 +76,7 @@ class PayloadFormats:
 
         def reads(writer: ReferencedDocument, reader: ReferencedDocument) -> Verdict:
             sides = ((name, one.content, libraries[one]) for one in (writer, reader))
-            return readable_documents(*sides, is_strict=self._is_strict)
+            return readable_documents(*sides, is_strict=is_strict or self._is_strict)
 
         try:
             verdict = compatible(older, written, rule, reads)
@@ -92,6 +100,11 @@ class _RecordingLibrary(CatalogLibrary):
         found = super().find(reference, base)
         self.missed = self.missed or found is None
         return found
+
+
+def library_of(around: Surroundings) -> CatalogLibrary:
+    """The documents that the document of a Version may refer to, as the formats look for them."""
+    return _RecordingLibrary(around)
 
 
 def _seen_from(document: ReferencedDocument, around: Surroundings) -> Surroundings:
@@ -125,6 +138,7 @@ RULES = Rules(
     },
     read_version=read_version,
     documents=PayloadFormats(),
+    schema_identity=schema_identity,
     lint=_lint,
 )
 

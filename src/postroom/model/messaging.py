@@ -76,6 +76,22 @@ _SCHEMAGROUPS: Definition = {
                     "item": {"type": "uinteger"},
                     "description": "Ids that schema registries gave this Version, as payloads carry them in front.",
                 },
+                "schemaversion": {
+                    "type": "uinteger",
+                    "description": "Number of this Version for schema registries, where its id is another.",
+                },
+                "schemaguid": {
+                    "type": "string",
+                    "description": "GUID that another schema registry gave this Version.",
+                },
+                "schemametadata": {
+                    "type": "string",
+                    "description": "Metadata that came with this Version through the schema registry API, as JSON.",
+                },
+                "schemarules": {
+                    "type": "string",
+                    "description": "Rules that came with this Version through the schema registry API, as JSON.",
+                },
                 "references": {
                     "type": "array",
                     "item": {

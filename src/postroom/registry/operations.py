@@ -12,6 +12,7 @@ from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.shipped_models import expanded_source, model_source
 from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import checked_model, write_modelsource
+from postroom.registry.numbering.number_existing import mark_numbered
 from postroom.registry.paths import EntityPath, check_id, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.inline import NOTHING
@@ -57,6 +58,7 @@ def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch, registr
     checked_model(expanded)
     tx.put_modelsource(model_source(model), expanded)
     work = UnitOfWork(tx)
+    mark_numbered(tx)
     work.save(new_registry(check_id(registry_id or f"postroom-{uuid.uuid4().hex[:12]}", "/"), work.now))
     work.finish()
 

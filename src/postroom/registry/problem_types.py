@@ -2,7 +2,7 @@
 
 Titles are our own wording; the placeholders are those of the specification and appear in `args` (core and http §Error
 Processing). Every type of the specification is here, whether or not a request can lead to it today. It has none for
-access, so two are our own.
+access and for ids of schemas, so three are our own.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ PROBLEMS: dict[str, ProblemType] = {
     "readonly": ProblemType(400, "{subject} is read-only."),
     "required_attribute_missing": ProblemType(400, "{subject} needs these attributes: {list}."),
     "resources_only": ProblemType(400, "{subject} takes collections of its types only, and {name} is none."),
+    "schema_id_taken": ProblemType(409, "{subject}: {id} is the id of another schema of this group.", OURS),
     "server_busy": ProblemType(503, "{subject}: the server has too much to do, please try again later."),
     "server_error": ProblemType(500, "{subject}: something went wrong in the server."),
     "setdefaultversionsticky_false": ProblemType(400, "{subject} has one Version only, so its default is not sticky."),

@@ -62,9 +62,17 @@ class DocumentRules(Protocol):
         ...
 
     def compare(
-        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+        self,
+        name: str,
+        older: list[ReferencedDocument],
+        newer: bytes,
+        rule: str,
+        around: Surroundings,
+        *,
+        is_strict: bool = False,
     ) -> Judgement:
-        """Whether a document may follow its ancestors, nearest first."""
+        """Whether a document may follow its ancestors, nearest first; with `is_strict`, members of JSON objects that
+        only the reader declares may have been anything."""
         ...
 
 
@@ -78,7 +86,14 @@ class NoDocumentRules:
         return Judgement("unknown", "no format is known here")
 
     def compare(
-        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+        self,
+        name: str,
+        older: list[ReferencedDocument],
+        newer: bytes,
+        rule: str,
+        around: Surroundings,
+        *,
+        is_strict: bool = False,
     ) -> Judgement:
         """Unknown."""
         return Judgement("unknown", "no format is known here")
@@ -101,6 +116,11 @@ def find_nothing(tx: Any, xids: Iterable[str]) -> list[Any]:
 def allow_everything(group_type: GroupType, group: Body) -> Iterable[AttributeViolation]:
     """Demand nothing."""
     return ()
+
+
+def identify_nothing(form: str, content: bytes) -> bytes | None:
+    """Give no schema an id."""
+    return None
 
 
 def note_no_owner(tx: Any, xid: str, principal: str) -> None:
@@ -131,6 +151,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """A Version as it is written, with the words of older texts replaced."""
     documents: DocumentRules = NoDocumentRules()
     """What is known about the formats of documents."""
+    schema_identity: Callable[[str, bytes], bytes | None] = identify_nothing
+    """The bytes that documents share which are the same schema of a format; None where schemas get no ids."""
     most_entities: int = 0
     """How many entities one request may write; 0 sets no limit."""
     lint: Callable[[Any, Iterable[str]], list[Any]] = find_nothing

@@ -114,3 +114,15 @@ def test_the_neighbours_of_a_document_are_the_other_schemas_of_its_group() -> No
     assert source is not None
     _, library = DOCUMENTS.of(source)
     assert [found.location.rpartition("/")[2] for found in library.neighbours()] == ["pinned", "single", "encoded"]
+
+
+def test_versions_that_say_the_same_share_their_id_through_the_first_of_them() -> None:
+    versions = {
+        "1": {"schema": {"title": "one"}, "schemaids": [7]},
+        "2": {"schema": {"title": "two"}, "schemaids": [8]},
+        "3": {"schema": {"title": "one"}, "schemaids": [7, 9]},
+        "4": {"schema": {"title": "four"}, "schemaids": [8]},
+    }
+    tree = {"schemagroups": {"fleet": {"schemas": {"position": {"versions": versions}}}}}
+    found = {one.version: one.ids for one in stored_schemas(tree, ["fleet"]).values()}
+    assert found == {"4": (8,), "1": (7,), "2": (8,), "3": (9,)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
@@ -108,15 +109,19 @@ def _syntax_line(version: str) -> str:
     return _SYNTAXES.get(version, "")
 
 
+def tokens(text: str) -> Iterator[str]:
+    """The tokens of a text, without its comments."""
+    for found in _TOKEN.finditer(text):
+        if not found[0].startswith(("//", "/*")):
+            yield found[0]
+
+
 def _statements(text: str) -> list[list[str]]:
     """The first tokens of each statement outside of braces."""
     statements: list[list[str]] = []
     current: list[str] = []
     depth = 0
-    for found in _TOKEN.finditer(text):
-        token = found[0]
-        if token.startswith(("//", "/*")):
-            continue
+    for token in tokens(text):
         depth += {"{": 1, "}": -1}.get(token, 0)
         if depth <= 0 and token in (";", "}"):
             if current:

@@ -49,12 +49,16 @@ def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]
     for group in groups:
         for name, schema in members(members(tree, "schemagroups").get(group, {}), "schemas").items():
             path = f"/schemagroups/{group}/schemas/{name}"
+            known: dict[int | str, Any] = {}
             for version_path, version in _versions(path, schema):
+                document = _document(version)
+                # Of versions that say the same the first stands for all, so that their common id names one.
+                ids = tuple(i for i in _ids(version) if known.setdefault(i, document) is document or known[i] != document)
                 found[version_path] = StoredSchema(
                     format=str(version.get("format") or schema.get("format") or ""),
                     version=str(version.get("versionid") or "1"),
-                    document=_document(version),
-                    ids=_ids(version),
+                    document=document,
+                    ids=ids,
                     references=stated_references(version),
                 )
     return found

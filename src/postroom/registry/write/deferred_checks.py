@@ -41,6 +41,7 @@ class DocumentCheck(msgspec.Struct, frozen=True):
     references: References = ()
     rule: str = ""
     older: tuple[ReferencedDocument, ...] = ()
+    is_strict: bool = False
 
 
 class _CheckResult(msgspec.Struct, frozen=True):
@@ -96,10 +97,18 @@ class DeferredChecks:
         return self._judge(DocumentCheck(around.xid, name, content, around.references), around)
 
     def compare(
-        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+        self,
+        name: str,
+        older: list[ReferencedDocument],
+        newer: bytes,
+        rule: str,
+        around: Surroundings,
+        *,
+        is_strict: bool = False,
     ) -> Judgement:
         """Whether a document may follow its ancestors."""
-        return self._judge(DocumentCheck(around.xid, name, newer, around.references, rule, tuple(older)), around)
+        check = DocumentCheck(around.xid, name, newer, around.references, rule, tuple(older), is_strict)
+        return self._judge(check, around)
 
     def _judge(self, document_check: DocumentCheck, around: Surroundings) -> Judgement:
         for answer in self._known.get(document_check, ()):
@@ -129,7 +138,12 @@ class DeferredChecks:
         start = time.monotonic()
         older = list(document_check.older)
         judgement = self._rules.compare(
-            document_check.form, older, document_check.document, document_check.rule, around
+            document_check.form,
+            older,
+            document_check.document,
+            document_check.rule,
+            around,
+            is_strict=document_check.is_strict,
         )
         self._left -= time.monotonic() - start
         return judgement

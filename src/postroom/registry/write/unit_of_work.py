@@ -18,6 +18,7 @@ from postroom.registry.changes.entity_attachments import detach_all
 from postroom.registry.changes.provenance import index_version_uri
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.entities import Change, Entity
+from postroom.registry.numbering.numbered_writes import SchemaNumbering
 from postroom.registry.permissions import UNRESTRICTED
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
@@ -79,6 +80,11 @@ class UnitOfWork:
         """The capabilities in force, also right after this request changed them."""
         return read_capabilities(self.tx)
 
+    @functools.cached_property
+    def numbering(self) -> SchemaNumbering:
+        """Gives schemas their ids."""
+        return SchemaNumbering(self.tx, replicates=self.replicates)
+
     @property
     def may_lock(self) -> bool:
         """Whether `readonly` can be set: by administrators; where access is off there are none."""
@@ -91,6 +97,8 @@ class UnitOfWork:
 
     def _put(self, entity: Entity) -> None:
         self._remember(entity.xid)
+        is_new = self._is_new(entity.xid.rpartition("/versions/")[0])
+        entity = self.numbering.numbered(entity, self.tx.entity(entity.xid), is_new_resource=is_new)
         self.tx.put(entity)
         index_version_uri(self.tx, entity)
 
@@ -199,8 +207,12 @@ class UnitOfWork:
                 sentence = f"one request may write at most {most:,} entities; send them in several"
                 raise RegistryProblem("bad_request", "/", error_detail=sentence, status=413)
 
+    def _is_new(self, xid: str) -> bool:
+        return xid in self._before and self._before[xid] is None
+
     def _delete(self, xid: str) -> None:
         self._removed.add(xid)
+        self.numbering.deleted(xid, self.tx.entity(xid))
         self.tx.delete(xid)
 
     def _change(self, row: ChangeRow) -> Change:

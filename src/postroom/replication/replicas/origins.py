@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from postroom.registry.entities import Entity
+from postroom.registry.numbering.numbered_writes import ORIGIN
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.transaction_interface import Transaction
@@ -19,7 +20,7 @@ from postroom.registry.write.document_checks import MARKS
 from postroom.replication.replicas.replica_unit import Stamp, unit_xid
 from postroom.settings import Settings
 
-KIND = "origin"
+KIND = ORIGIN
 _PAGE = 1000
 
 

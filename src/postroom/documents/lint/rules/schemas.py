@@ -109,11 +109,17 @@ def ids_twice(schema: LintedSchema) -> Iterator[Diagnostic]:
     for name, version in schema.versions.items():
         given = version.get("schemaids")
         for place, number in enumerate(given if isinstance(given, list) else ()):
-            if isinstance(number, int) and owners.setdefault(number, name) != name:
+            if not isinstance(number, int) or owners.setdefault(number, name) == name:
+                continue
+            if not _say_the_same(version, schema.versions[owners[number]]):
                 sentence = (
                     f"the schema id {number} is that of version {owners[number]} too: payloads with it are not read."
                 )
                 yield Diagnostic(schema.version_at(name, "schemaids", place), sentence, "Leave it where it belongs.")
+
+
+def _say_the_same(version: Tree, other: Tree) -> bool:
+    return all(version.get(name) == other.get(name) for name in ("schema", "schemabase64", "references"))
 
 
 def _formats(schema: LintedSchema) -> Iterator[tuple[str, str]]:

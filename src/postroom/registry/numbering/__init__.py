@@ -1,0 +1,1 @@
+"""Numbers of schemas: ids of what they say, one numbering per Group, and numbers of their Versions."""
