@@ -49,6 +49,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(description="YAML file with the grants, instead of those in the store; it is read again when it changes."),
     ] = ""
+    schema_registry_port: Annotated[
+        int,
+        Meta(
+            ge=-1,
+            le=65535,
+            description="Port on which the schema registry API (/confluent) is at the root; 0 picks a free one. -1: none.",
+        ),
+    ] = -1
+    schema_registry_group: Annotated[
+        str,
+        Meta(
+            description="Schema group whose schemas are the subjects of the default context of the schema registry API."
+        ),
+    ] = "default"
     insecure: Annotated[bool, Meta(description="Allow listening on other addresses than loopback with access off.")] = (
         False
     )

@@ -13,6 +13,8 @@ from postroom.cli.command import postroom_command, setting, settings_from
 @setting("port", "N")
 @setting("model", "messaging|none|FILE")
 @setting("registry_id", "ID")
+@setting("schema_registry_port", "N")
+@setting("schema_registry_group", "ID")
 @setting("workers", "N")
 @setting("allow_fetch", "HOST[:PORT]")
 @setting("access", "on|off")
@@ -31,6 +33,8 @@ def command(
     port: str | None,
     model: str | None,
     registry_id: str | None,
+    schema_registry_port: str | None,
+    schema_registry_group: str | None,
     workers: str | None,
     allow_fetch: tuple[str, ...],
     access: str | None,
@@ -55,6 +59,8 @@ def command(
             port=port,
             model=model,
             registry_id=registry_id,
+            schema_registry_port=schema_registry_port,
+            schema_registry_group=schema_registry_group,
             workers=workers,
             allow_fetch=allow_fetch,
             access=access,

@@ -50,6 +50,7 @@ LONGEST_ACTOR = 200
 STREAM_TYPE = b"text/event-stream"
 PIECE = 256 * 1024
 """How much of a body is handed to the connection at once; the rest waits until the client has read."""
+SCHEMA_REGISTRY = "/-/confluent"
 UNKNOWN_BASE = "http://localhost"
 
 Key = tuple[str, str, bytes, bool, int]
@@ -95,9 +96,9 @@ def create_app(store: Store, settings: Settings, process: ServerProcess | None =
         elif scope["type"] != "http":
             await send({"type": "websocket.close"})
         elif process.is_stopping:
-            await serve(scope, receive, _closing(send))
+            await serve(_below_registry(scope, settings), receive, _closing(send))
         else:
-            await serve(scope, receive, send)
+            await serve(_below_registry(scope, settings), receive, send)
 
     return front
 
@@ -421,6 +422,15 @@ class Edge:
             return []
         is_stricter = any(name == b"cache-control" for name, _ in given)
         return [one for one in self._common if one[0] != b"cache-control"] if is_stricter else self._common
+
+
+def _below_registry(scope: Scope, settings: Settings) -> Scope:
+    """A request as it is: one to the port of the schema registry means what is below its name."""
+    server = scope.get("server")
+    if settings.schema_registry_port < 0 or not server or server[1] != settings.schema_registry_port:
+        return scope
+    raw = scope.get("raw_path") or scope["path"].encode()
+    return {**scope, "path": SCHEMA_REGISTRY + scope["path"], "raw_path": SCHEMA_REGISTRY.encode() + raw}
 
 
 def _path(scope: Scope) -> str:

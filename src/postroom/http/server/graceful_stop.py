@@ -14,7 +14,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -36,11 +36,11 @@ _DROP_SYN = (  # classic BPF: code, jump if true, jump if false, value
 class GracefulStop:
     """What becomes of SIGTERM in a process that answers."""
 
-    def __init__(self, drain_s: float, begin: Callable[[], None], listening: socket.socket | None = None) -> None:
+    def __init__(self, drain_s: float, begin: Callable[[], None], sockets: Iterable[socket.socket] = ()) -> None:
         self._drain_s = drain_s
         self._begin = begin
-        self._listening = listening
-        """The socket, where no other process accepts from it."""
+        self._sockets = tuple(sockets)
+        """The sockets, where no other process accepts from them."""
         self._is_begun = False
 
     def install(self) -> None:
@@ -61,8 +61,8 @@ class GracefulStop:
 
     def _drain(self, stop_server: Callable[[], None]) -> None:
         time.sleep(self._drain_s)
-        if self._listening is not None:
-            refuse_connections(self._listening)
+        for listening in self._sockets:
+            refuse_connections(listening)
         time.sleep(SETTLE_SECONDS)
         stop_server()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import logging
@@ -40,7 +41,11 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     BaseUrlReader(settings.trusted_proxies, AllowedHosts(settings))
     # Keys of the setting and of `postroom login` are for commands, not for what the service itself sends elsewhere.
     settings = msgspec.structs.replace(settings, db=settings.db or default_database(), key=NO_KEY)
-    with _listen(settings.host, settings.port) as listening:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(_listen(settings.host, settings.port))]
+        if settings.schema_registry_port >= 0:
+            sockets.append(stack.enter_context(_listen(settings.host, settings.schema_registry_port)))
+            settings = msgspec.structs.replace(settings, schema_registry_port=sockets[-1].getsockname()[1])
         fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
         with open_store(settings.db, settings.model, fetch=fetch, registry_id=settings.registry_id) as store:
             if resets_capabilities:
@@ -48,7 +53,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
                     reset_capabilities(transaction)
             check_access(settings, store)
         warn_if_world_readable(settings.db)
-        run(settings, listening)
+        run(settings, sockets)
 
 
 def default_database() -> str:

@@ -62,26 +62,28 @@ class Logs:
         server.handlers = logger.handlers
 
 
-def run(settings: Settings, listening: socket.socket) -> None:
-    """Answer on the socket until a signal says stop."""
+def run(settings: Settings, sockets: list[socket.socket]) -> None:
+    """Answer on the sockets until a signal says stop; the second one is that of the schema registry, if there is one."""
     with _metrics_folder(settings) as folder:
-        _run(settings, listening, folder)
+        _run(settings, sockets, folder)
 
 
-def _run(settings: Settings, listening: socket.socket, metrics_folder: str) -> None:
-    own = listening if settings.workers == 1 else None
+def _run(settings: Settings, sockets: list[socket.socket], metrics_folder: str) -> None:
+    own = tuple(sockets) if settings.workers == 1 else ()
     factory = functools.partial(worker_app, settings, Logs(), os.getpid(), metrics_folder, own)
     config = configuration(settings, factory)
-    address = Address(settings.host, listening.getsockname()[1], bool(settings.tls_cert))
+    address = Address(
+        settings.host, sockets[0].getsockname()[1], bool(settings.tls_cert), settings.schema_registry_port
+    )
     # A second signal, or one that comes before the server looks for them, ends the process without ado.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     try:
         if settings.workers == 1:
-            AnnouncingServer(config, address.say).run([listening])
+            AnnouncingServer(config, address.say).run(sockets)
         else:
             threading.Thread(target=address.say_when_answering, daemon=True).start()
-            supervisor = WorkerSupervisor(config, [listening], settings.drain_s)
+            supervisor = WorkerSupervisor(config, sockets, settings.drain_s)
             supervisor.run()
             if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
                 sys.exit(STARTUP_FAILURE)
@@ -135,7 +137,7 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 
 
 def worker_app(
-    settings: Settings, logs: Logs, parent: int, metrics_folder: str = "", listening: socket.socket | None = None
+    settings: Settings, logs: Logs, parent: int, metrics_folder: str = "", sockets: tuple[socket.socket, ...] = ()
 ) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     import postroom.catalog.entity_lint  # noqa: F401  # so that the first write need not wait for it
@@ -164,7 +166,7 @@ def worker_app(
     except PostroomError as error:
         LOG.error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
         sys.exit(STARTUP_FAILURE)
-    GracefulStop(settings.drain_s, process.begin_stop, listening).install()
+    GracefulStop(settings.drain_s, process.begin_stop, sockets).install()
     collect_rarely()
     sys.setswitchinterval(SWITCH_SECONDS)
     return app
@@ -214,10 +216,14 @@ class Address(NamedTuple):
     host: str
     port: int
     is_secure: bool
+    schema_registry_port: int = -1
 
     def say(self) -> None:
         """Tell the user."""
         sys.stdout.write(f"listening on {self._url(self.host)}\n")
+        if self.schema_registry_port > 0:
+            registry = self._replace(port=self.schema_registry_port)
+            sys.stdout.write(f"schema registry API on {registry._url(self.host)}\n")
         sys.stdout.flush()
 
     def say_when_answering(self) -> None:

@@ -17,6 +17,7 @@ from postroom.http.access.administration import (
     answer_session,
     answer_sessions,
 )
+from postroom.http.confluent.mount import answer_confluent, refusal_of
 from postroom.http.messagecatalog.mount import PRINTED_LOOKUP, answer_catalog, answer_lookup
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
@@ -25,6 +26,7 @@ from postroom.http.services.replication import answer_replication
 from postroom.http.services.subscriptions import answer_subscriptions
 from postroom.http.v0_5.mount import answer_v0_5
 from postroom.model.types import Model
+from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -33,6 +35,7 @@ Mount = Callable[[Request, Store, Settings], Response]
 MOUNTS: dict[str, Mount] = {
     "audit": answer_audit,
     "changes": answer_changes,
+    "confluent": answer_confluent,
     "grants": answer_grants,
     "keys": answer_keys,
     "messagecatalog": answer_catalog,
@@ -44,12 +47,18 @@ MOUNTS: dict[str, Mount] = {
     "v0.5": answer_v0_5,
 }
 
+REFUSALS = {"confluent": refusal_of}
+"""Mounts whose clients understand no problem documents, not even for requests that do not come as far as the mount."""
 OTHER_SPELLINGS = {PRINTED_LOOKUP: "messagedefinition"}
 """Names of mounts that are met in another spelling, in lower case."""
 ONLY_ESCAPED = frozenset({"audit", "grants", "keys", "replication", "session", "sessions"})
 """What lives under `/-/` and nowhere else."""
 
-OTHER_APIS = {"v0.5": "Registry Service 0.5", "messagecatalog": "Message and Event Catalog"}
+OTHER_APIS = {
+    "v0.5": "Registry Service 0.5",
+    "messagecatalog": "Message and Event Catalog",
+    "confluent": "Schema Registry",
+}
 """Older services over this registry, by their paths."""
 
 
@@ -72,6 +81,12 @@ def mounted(request: Request, store: Store) -> tuple[Mount, Request] | None:
     above = "/-/" if is_escaped else "/"
     path = request.path.removeprefix(above + given) or "/"
     return MOUNTS[name], msgspec.structs.replace(request, path=path, base=f"{request.base}{above}{name}")
+
+
+def own_refusal(path: str) -> Callable[[RegistryProblem], Response] | None:
+    """What refuses a request in the words of the mount that its path leads to."""
+    parts = path.removeprefix("/").split("/")
+    return REFUSALS.get(parts[1] if parts[0] == "-" and len(parts) > 1 else parts[0])
 
 
 def is_free(name: str, store: Store) -> bool:

@@ -19,7 +19,7 @@ from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import MustFetch, completed
 from postroom.http.server.thread_pools import busy
-from postroom.http.services.mounts import is_free, links_to_other_apis, mounted
+from postroom.http.services.mounts import is_free, links_to_other_apis, mounted, own_refusal
 from postroom.http.xregistry import configuration, entities
 from postroom.http.xregistry.preconditions import check_method
 from postroom.model.includes import Fetch, refuse_fetch
@@ -114,6 +114,9 @@ def refuse(
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
     _log(problem, request, instance, cause)
+    own = own_refusal(request.path)
+    if own is not None:
+        return completed(own(problem), request, Settings())
     document, status = {**problem.document(), "instance": instance}, problem.status
     if release is not None:
         document = {"instance": instance, **problem_document(problem, release, request.base)}
