@@ -54,7 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=-1,
             le=65535,
-            description="Port on which the schema registry API (/confluent) is at the root; 0 picks a free one. -1: none.",
+            description="Port on which the schema registry API (/confluent) is at the root; 0 picks a free one. -1: "
+            "none.",
         ),
     ] = -1
     schema_registry_group: Annotated[

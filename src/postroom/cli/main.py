@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": "Serve the registry over HTTP.",
     "load": "Load catalogs into a store or a running service.",
     "dump": "Dump a catalog as one document.",
+    "import": "Import the catalogs of other tools into a registry.",
     "convert": "Convert a catalog to another dialect.",
     "diff": "Say what changed between two catalogs.",
     "log": "List what happened to XID and everything below it.",

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -60,7 +59,7 @@ def test_franz_go(franz_go: Path, registry_url: str) -> None:
     run = subprocess.run(
         [franz_go, registry_url, f"ovens-{uuid.uuid4().hex}"], capture_output=True, text=True, check=False, timeout=60
     )
-    assert run.stdout == SAYS
+    assert run.stdout == SAYS, run.stderr
 
 
 def test_a_web_tool_finds_its_way(subjects: SubjectClient) -> None:
@@ -88,8 +87,8 @@ def test_the_port_shows_the_same_and_nothing_else(registry_url: str) -> None:
 
 
 @pytest.fixture
-def guarded(store: Store) -> Iterator[AsgiClient]:
-    yield AsgiClient(create_app(store, Settings(access="on")))
+def guarded(store: Store) -> AsgiClient:
+    return AsgiClient(create_app(store, Settings(access="on")))
 
 
 def test_basic_credentials_are_keys(store: Store, guarded: AsgiClient) -> None:

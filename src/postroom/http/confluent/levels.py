@@ -194,13 +194,14 @@ def _settle(call: Call, work: UnitOfWork, scope: Subject, config: Tree) -> None:
         held = existing.attributes.get("compatibility")
         wanted = config.get("compatibilityLevel", held if config else None)
         # The native check knows no groups of versions.
-        is_native = wanted not in (None, "NONE") and not config.get("compatibilityGroup")
-        native = wanted.lower() if is_native else None
+        native = None
+        if wanted not in (None, "NONE") and not config.get("compatibilityGroup"):
+            native = str(wanted).lower()
         if held != native:
             _put_native(call, work, resource, native)
         now = call.tx.entity(resource)
         held = now.attributes.get("compatibility") if now is not None else None
-        if wanted is not None and not is_native:
+        if wanted is not None and native is None:
             config = {**config, "compatibilityLevel": wanted.upper()}
         elif native is not None and held == native:
             config = {name: value for name, value in config.items() if name != "compatibilityLevel"}

@@ -27,9 +27,7 @@ SENTENCES: dict[int, str] = {
     42204: "Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, and IMPORT",
     42205: "{reason}",
     42206: "One or more references exist to the schema {schema}.",
-    42207: "{reason}",
     42208: "The specified subject '{subject}' is not a valid subject.",
-    42210: "Invalid ruleset: {reason}",
     409: "{reason}",
 }
 _BY_PROBLEM = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from urllib.parse import unquote
 
@@ -22,7 +23,7 @@ from postroom.http.confluent.reads import referrers
 from postroom.http.confluent.refusals import refuse
 from postroom.http.confluent.subject_view import SubjectView, guid, shown_version, version_number, view
 from postroom.registry import operations
-from postroom.registry.numbering.schema_ids import content_digest
+from postroom.registry.numbering.schema_ids import GUID, content_digest
 from postroom.registry.numbering.subjects import EXACT_NAME, GLOBAL, needs_exact_name
 from postroom.registry.numbering.version_numbers import (
     HIGHEST,
@@ -94,7 +95,15 @@ def register(call: Call, segment: str) -> Tree:
         return _answer(call, same)
     if schema_id is None:
         _require_compatible(call, found, candidate)
-    return _answer(call, _add(call, found, candidate, schema_id, number))
+    return _answer(call, _add(call, found, candidate, schema_id, number, _stated_guid(body)))
+
+
+def _stated_guid(body: Tree) -> str:
+    stated = body.get("guid")
+    try:
+        return str(uuid.UUID(stated)) if isinstance(stated, str) else ""
+    except ValueError:
+        refuse(42201, reason="guid must be a GUID")
 
 
 def _chosen(body: Tree, name: str) -> int | None:
@@ -119,7 +128,12 @@ def _require_compatible(call: Call, found: SubjectView, candidate: Candidate) ->
 
 
 def _add(
-    call: Call, found: SubjectView, candidate: Candidate, schema_id: int | None, number: int | None
+    call: Call,
+    found: SubjectView,
+    candidate: Candidate,
+    schema_id: int | None,
+    number: int | None,
+    guid_stated: str,
 ) -> SchemaVersion:
     number = number or max((one.number for one in found.all), default=0) + 1
     if any(one.number == number for one in found.live):
@@ -127,6 +141,8 @@ def _add(
     body = candidate.as_written()
     if schema_id is not None:
         body["schemaids"] = [schema_id]
+        if guid_stated and guid_stated != str(uuid.UUID(candidate.digest)):
+            body[GUID] = guid_stated
     if found.live:
         body["ancestorid"] = found.live[-1].entity.id
     if needs_exact_name(found.resource):

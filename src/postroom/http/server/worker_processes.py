@@ -63,7 +63,7 @@ class Logs:
 
 
 def run(settings: Settings, sockets: list[socket.socket]) -> None:
-    """Answer on the sockets until a signal says stop; the second one is that of the schema registry, if there is one."""
+    """Answer on the sockets until a signal says stop; the second one, if there is one, is for the schema registry."""
     with _metrics_folder(settings) as folder:
         _run(settings, sockets, folder)
 

@@ -53,7 +53,9 @@ def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]
             for version_path, version in _versions(path, schema):
                 document = _document(version)
                 # Of versions that say the same the first stands for all, so that their common id names one.
-                ids = tuple(i for i in _ids(version) if known.setdefault(i, document) is document or known[i] != document)
+                ids = tuple(
+                    i for i in _ids(version) if known.setdefault(i, document) is document or known[i] != document
+                )
                 found[version_path] = StoredSchema(
                     format=str(version.get("format") or schema.get("format") or ""),
                     version=str(version.get("versionid") or "1"),

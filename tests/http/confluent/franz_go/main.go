@@ -12,7 +12,7 @@ import (
 
 const first = `{"type":"record","name":"Oven","fields":[{"name":"id","type":"string"}]}`
 const second = `{"type":"record","name":"Oven","fields":[{"name":"id","type":"string"},{"name":"heat","type":"int","default":180}]}`
-const broken = `{"type":"record","name":"Oven","fields":[{"name":"heat","type":"int"}]}`
+const broken = `{"type":"record","name":"Oven","fields":[{"name":"weight","type":"int"}]}`
 
 func check(err error) {
 	if err != nil {
