@@ -20,6 +20,7 @@ PARTS = (
         "changes",
         "delivery",
         "replication",
+        "schema_registry",
     ),
     "pipeline",
 )

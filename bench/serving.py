@@ -66,10 +66,10 @@ def server(command: list[str]) -> Iterator[tuple[int, int]]:
         process.wait()
 
 
-def cost(process: int, port: int, line: str = "") -> float:
+def cost(process: int, port: int, line: str = "", path: str = PATH) -> float:
     """CPU seconds of a server for all requests, with a line more in their heads."""
     began = _cpu(process)
-    _ask(port, line)
+    _ask(port, line, path)
     return _cpu(process) - began
 
 
@@ -85,9 +85,9 @@ def _cpu(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / CLOCK
 
 
-def _ask(port: int, line: str) -> None:
+def _ask(port: int, line: str, path: str) -> None:
     """All requests, over a few connections that stay open, the next one as soon as an answer is complete."""
-    request = f"GET {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n{line}\r\n".encode()
+    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n{line}\r\n".encode()
     left, selector = REQUESTS, selectors.DefaultSelector()
     with contextlib.ExitStack() as stack:
         for _ in range(CONNECTIONS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from postroom.formats.schema_identity import NUMBERED
@@ -21,7 +22,7 @@ from postroom.http.confluent.subject_view import (
 )
 from postroom.http.server.response import Response
 from postroom.registry.numbering.schema_ids import SchemaIds, groups_with_guid, referring_versions
-from postroom.registry.numbering.subjects import DEFAULT, Subject, find_resource, parse_subject, subject_name
+from postroom.registry.numbering.subjects import DEFAULT, Subject, parse_subject, subject_name
 from postroom.registry.numbering.version_numbers import HIGHEST, SchemaVersion
 from postroom.store.change_follower import part_of
 from postroom.version import VERSION
@@ -143,8 +144,7 @@ def list_schemas(call: Call) -> list[Tree]:
 
 def get_by_id(call: Call, text: str) -> Response:
     """The schema with an id."""
-    uses = _uses(call, text)
-    version = uses[0]
+    version = _first_use(call, text)
     tree = {**shown_content(call, version.entity), "guid": guid(call.tx, version.entity)}
     if call.flag("fetchMaxId"):
         tree["maxId"] = max(SchemaIds(call.tx, version.entity.xid.split("/")[2]).ids())
@@ -154,19 +154,18 @@ def get_by_id(call: Call, text: str) -> Response:
 
 def get_document_by_id(call: Call, text: str) -> Response:
     """The document with an id and nothing else."""
-    return _document(_uses(call, text)[0], call)
+    return _document(_first_use(call, text), call)
 
 
 def list_subjects_by_id(call: Call, text: str) -> list[str]:
     """The subjects that have an id."""
-    found = {_subject(call, one) for one in _uses(call, text) if call.flag("deleted") or not one.is_deleted}
+    found = {_subject(call, one) for one in _all_uses(call, text)}
     return call.page(sorted(found))
 
 
 def list_versions_by_id(call: Call, text: str) -> list[Tree]:
     """The versions that have an id."""
-    found = [one for one in _uses(call, text) if call.flag("deleted") or not one.is_deleted]
-    pairs = sorted((_subject(call, one), one.number) for one in found)
+    pairs = sorted((_subject(call, one), one.number) for one in _all_uses(call, text))
     return call.page([{"subject": subject, "version": number} for subject, number in pairs])
 
 
@@ -185,37 +184,46 @@ def list_ids_by_guid(call: Call, text: str) -> list[Tree]:
     found = []
     for group in sorted(groups_with_guid(call.tx, unquote(text))):
         schema_id = SchemaIds(call.tx, group).id_of_guid(unquote(text))
-        if schema_id is not None and _versions(call, group, schema_id):
+        if schema_id is not None and any(True for _ in _versions(call, group, schema_id)):
             found.append({"context": call.contexts.context(group), "id": schema_id})
     if not found:
         refuse(40403, id=unquote(text))
     return found
 
 
-def _uses(call: Call, text: str) -> list[SchemaVersion]:
-    """The versions with an id, those that are not deleted first; of the context, or of that of a subject."""
+def _uses(call: Call, text: str) -> Iterator[SchemaVersion]:
+    """The versions with an id: of the context, or of that of the subject that clients name to say which one."""
     if not (text.isascii() and text.isdigit()):
         raise plain_problem(404)
-    schema_id = int(text)
-    if schema_id > HIGHEST:
-        refuse(40403, id=text)
-    name = call.query("subject") or ""
-    subject = call.named(name)
-    group = call.contexts.group(subject.context)
-    found = _versions(call, group, schema_id)
-    if subject.name and found:
-        # Clients name the subject to find the context; an id of another subject of the context is no error.
-        resource = find_resource(call.tx, f"/schemagroups/{group}", subject.name) + "/"
-        found.sort(key=lambda one: (one.is_deleted, not one.entity.xid.startswith(resource)))
+    if int(text) <= HIGHEST:
+        group = call.contexts.group(call.named(call.query("subject") or "").context)
+        yield from _versions(call, group, int(text))
+
+
+def _all_uses(call: Call, text: str) -> list[SchemaVersion]:
+    """All of them that are not deleted, or all; refused when there are none at all."""
+    found = list(_uses(call, text))
     if not found:
         refuse(40403, id=text)
-    return found
+    return [one for one in found if call.flag("deleted") or not one.is_deleted]
 
 
-def _versions(call: Call, group: str, schema_id: int) -> list[SchemaVersion]:
+def _first_use(call: Call, text: str) -> SchemaVersion:
+    """One of them, if possible one that is not deleted; there may be many, and all say the same."""
+    deleted: SchemaVersion | None = None
+    for version in _uses(call, text):
+        if not version.is_deleted:
+            return version
+        deleted = deleted or version
+    if deleted is None:
+        raise problem(40403, id=text)
+    return deleted
+
+
+def _versions(call: Call, group: str, schema_id: int) -> Iterator[SchemaVersion]:
     uses = SchemaIds(call.tx, group).uses(schema_id)
     read = (read_use(call.tx, group, one.resource, one.versionid, one.deleted) for one in uses)
-    return sorted((one for one in read if one is not None), key=lambda one: one.is_deleted)
+    return (one for one in read if one is not None)
 
 
 def _subject(call: Call, version: SchemaVersion) -> str:
