@@ -38,11 +38,18 @@ class WithNumbers(PayloadFormats):
         return Judgement("yes") if content else Judgement("no", "it is empty")
 
     def compare(
-        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+        self,
+        name: str,
+        older: list[ReferencedDocument],
+        newer: bytes,
+        rule: str,
+        around: Surroundings,
+        *,
+        is_strict: bool = False,
     ) -> Judgement:
         """Whether the sums rise or fall as the rule says."""
         if name.lower() != NAME:
-            return super().compare(name, older, newer, rule, around)
+            return super().compare(name, older, newer, rule, around, is_strict=is_strict)
         verdict = compatible([one.content for one in older], newer, rule, readable)
         return Judgement("yes" if verdict.answer == "compatible" else "no", verdict.reason)
 

@@ -69,6 +69,7 @@ def test_the_root_says_where_other_texts_find_the_registry(asgi: AsgiClient) -> 
         f"<{base}>;rel=xregistry-root",
         f'<{base}/v0.5>;rel=alternate;title="Registry Service 0.5"',
         f'<{base}/messagecatalog>;rel=alternate;title="Message and Event Catalog"',
+        f'<{base}/confluent>;rel=alternate;title="Schema Registry"',
     ]
     assert links("/messagegroups") == [f"<{base}>;rel=xregistry-root"]
     model = {"groups": {"messagecatalog": {"singular": "catalog", "resources": {"pages": {"singular": "page"}}}}}

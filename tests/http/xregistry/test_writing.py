@@ -39,10 +39,17 @@ class Watched(PayloadFormats):
         return judgement
 
     def compare(
-        self, name: str, older: list[ReferencedDocument], newer: bytes, rule: str, around: Surroundings
+        self,
+        name: str,
+        older: list[ReferencedDocument],
+        newer: bytes,
+        rule: str,
+        around: Surroundings,
+        *,
+        is_strict: bool = False,
     ) -> Judgement:
         self.asked.append(rule)
-        judgement = super().compare(name, older, newer, rule, around)
+        judgement = super().compare(name, older, newer, rule, around, is_strict=is_strict)
         self.meanwhile()
         return judgement
 

@@ -82,6 +82,12 @@ def test_a_document_that_changes_gets_another_id_even_when_the_old_one_is_sent_a
     assert ids(registry, f"{DOORS}/front/versions/1") == [FIRST_ID]
 
 
+def test_a_version_that_is_made_of_another_one_gets_an_id_of_its_own(registry: RegistryClient) -> None:
+    registry.put(f"{DOORS}/front/versions/1", avro("width"))
+    registry.put(f"{DOORS}/front/versions/2", avro("height", schemaids=[FIRST_ID]))
+    assert ids(registry, f"{DOORS}/front/versions/2") == [FIRST_ID + 1]
+
+
 def test_ids_of_another_registry_are_stated_and_no_other_is_given(registry: RegistryClient) -> None:
     registry.put(f"{DOORS}/front/versions/1", avro("width", schemaids=[102, 7]))
     assert ids(registry, f"{DOORS}/front/versions/1") == [102, 7]

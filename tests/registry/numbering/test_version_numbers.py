@@ -54,8 +54,15 @@ def test_many_new_versions_of_one_request_are_numbered_in_their_order(registry: 
     assert [number(registry, f"v{one}") for one in range(1, 6)] == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("stated", [1, 0, 2**31])
-def test_a_stated_number_must_be_free(registry: RegistryClient, stated: int) -> None:
+def test_a_number_that_comes_along_from_another_version_is_not_taken_twice(registry: RegistryClient) -> None:
+    registry.put(f"{DOOR}/versions/a", version("a"))
+    registry.put(f"{DOOR}/versions/b", version("b", schemaversion=1))
+    registry.put(f"{DOOR}/versions/c", version("c", schemaversion=7))
+    assert [number(registry, one) for one in "abc"] == [1, 2, 7]
+
+
+@pytest.mark.parametrize("stated", [0, 2**31])
+def test_a_stated_number_must_be_one(registry: RegistryClient, stated: int) -> None:
     registry.put(f"{DOOR}/versions/a", version("a"))
     with pytest.raises(RegistryProblem) as refused:
         registry.put(f"{DOOR}/versions/b", version("b", schemaversion=stated))

@@ -49,6 +49,7 @@ _V0_5_VERSIONS = "/v0.5/schemaGroups/fleet/schemas/ride/versions"
 _V0_5_GROUP = {"id": "fleet", "format": "CloudEvents/1.0"}
 _CATALOG = "/messagecatalog/fleet"
 _CATALOG_MESSAGE = f"{_CATALOG}/messagedefinitions/ride"
+_SUBJECT = "/confluent/subjects/:.fleet:ride"
 _HOOK = {"sink": "http://127.0.0.1:1/hook", "protocol": "HTTP"}
 _GRANTS = {"grants": [{"subject": "user:anna", "role": "read", "prefix": GROUP}]}
 _LINK = {"remote": "http://127.0.0.1:1", "mode": "pull"}
@@ -150,6 +151,11 @@ SERVICES: tuple[Route, ...] = (
     _admin("/-/replication/batches", ("POST",), body={}),
     _admin("/-/replication/states/id", ("GET",), example="/-/replication/states/depot"),
     _admin("/-/replication/links, …/links/id", ("GET", "PUT", "DELETE"), example=LINK, body=_LINK),
+    _anyone("/confluent/subjects"),
+    _read("/confluent/subjects/SUBJECT/versions", "the schema", f"{_SUBJECT}/versions"),
+    _write("/confluent/subjects/SUBJECT/versions", ("POST",), "the schema", f"{_SUBJECT}/versions", {"schema": "int"}),
+    _anyone("/confluent/config"),
+    _admin("/confluent/config", ("PUT", "DELETE"), body={"compatibility": "FULL"}),
     _anyone("/messagecatalog"),
     _read("/messagecatalog/id", "the group", _CATALOG),
     _write("/messagecatalog/id", ("PUT",), "the group", _CATALOG, {}),

@@ -102,13 +102,20 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
         with store.read() as tx:
             return _response(call(reading, tx))
     if writing is None:
-        raise plain_problem(405)
+        return _not_allowed(request, route)
     if writing is writes.register:  # producers do so whenever they start, mostly with what is there
         with store.read() as tx:
             known = call(writes.registered, tx)
         if known is not None:
             return _response(known)
     return _response(write_checked(store, lambda tx: call(writing, tx)))
+
+
+def _not_allowed(request: Request, route: Route) -> Response:
+    methods = {*READS.get(route, {}), *WRITES.get(route, {}), "OPTIONS"}
+    allow = ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
+    made = Response(status=204) if request.method == "OPTIONS" else refusal(plain_problem(405))
+    return msgspec.structs.replace(made, headers={**made.headers, "Allow": allow})
 
 
 def _response(made: Any) -> Response:

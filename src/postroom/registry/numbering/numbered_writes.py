@@ -86,8 +86,8 @@ class SchemaNumbering:
     def _ids(self, version: Entity, before: Entity | None, content: str) -> list[int]:
         use, group = _use(version.xid)
         known, former = self._ids_in(group), set(stated_ids(before))
-        # What comes back with a new document meant the one before, if we gave it.
-        ids = [one for one in stated_ids(version) if one not in former or not _meant_other(known, one, content)]
+        # What came along with a new document, or from another Version of the schema, means those, if we gave it.
+        ids = [one for one in stated_ids(version) if not _came_along(known, one, content, use, former)]
         for schema_id in ids:
             known.claim(schema_id, content, use, had=schema_id in former)
         if not ids and self._gives_in(group):
@@ -164,9 +164,11 @@ def _said(version: Entity) -> list[object]:
     return [version.attributes.get(name) for name in _SAID]
 
 
-def _meant_other(known: SchemaIds, schema_id: int, content: str) -> bool:
+def _came_along(known: SchemaIds, schema_id: int, content: str, use: SchemaUse, former: set[int]) -> bool:
     meant = known.meaning(schema_id)
-    return meant is not None and meant.is_given and meant.content != content
+    if meant is None or not meant.is_given or meant.content == content:
+        return False
+    return schema_id in former or any(one.resource == use.resource for one in known.uses(schema_id))
 
 
 def _resource(xid: str) -> str:

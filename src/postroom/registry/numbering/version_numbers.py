@@ -68,9 +68,9 @@ def choose_number(version: Entity, taken: set[int]) -> int | None:
     """The number that a new Version has to state, beside those that are taken; None where its id says it."""
     stated = version.attributes.get(NUMBER)
     own = _own_number(version.id)
-    if stated is not None:
-        if stated in taken or not 0 < stated <= HIGHEST:
-            detail = "it must be the number of no other Version, from 1 on"
+    if stated is not None and stated not in taken:  # one that is taken came along from another Version
+        if not 0 < stated <= HIGHEST:
+            detail = "it must be a number from 1 on"
             name = NUMBER
             raise RegistryProblem("invalid_attribute", version.xid, name=name, error_detail=detail, pointer=f"/{name}")
         return int(stated)
