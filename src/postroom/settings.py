@@ -295,6 +295,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(description="Where Spark runs. Empty: as spark-submit or the present session says, otherwise local[*]."),
     ] = ""
+    storage: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Options of object stores that lakes, checkpoints and files lie in, as KEY=VALUE: endpoint, "
+            "region, timeout … Beside them the usual variables hold: AWS_…, AZURE_…, GOOGLE_…"
+        ),
+    ] = ()
     jars: Annotated[
         str,
         Meta(description="Folder with the Java libraries to read Kafka with. Empty: they are fetched once and kept."),
@@ -330,7 +337,7 @@ class SettingOrigin(msgspec.Struct, frozen=True):
 
 
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
-SECRETS = frozenset({"key", "oidc_client_secret", "webhook_secret"})
+SECRETS = frozenset({"key", "oidc_client_secret", "storage", "webhook_secret"})
 HIDDEN = "…"
 
 

@@ -21,6 +21,7 @@ from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake, create_lake
 from postroom.pipeline.sources.file_ranges import WHOLE_FILE
 from postroom.pipeline.spark.jars import Libraries, find_jars
 from postroom.pipeline.worker.sort_task import TaskResult, write_batch
+from tests.object_stores import S3Server, s3_server
 
 
 @pytest.fixture(scope="session")
@@ -253,3 +254,15 @@ def catalog(catalog_file: Path) -> Catalog:
 @pytest.fixture
 def records(tmp_path: Path) -> Path:
     return write_records(tmp_path / "records" / "mixed.jsonl", mixed_records())
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """One S3 server for all tests of a worker."""
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3_lake(s3: S3Server) -> Lake:
+    return create_lake(f"s3://{s3.bucket()}/lakes/plant one", s3.options)

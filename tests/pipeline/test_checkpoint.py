@@ -74,7 +74,7 @@ def test_folders_and_files_that_are_no_checkpoint_are_refused(lake: Lake, tmp_pa
 
 def test_every_source_has_its_own_place_in_the_lake(lake: Lake) -> None:
     assert default_checkpoint(lake, "inbox") != default_checkpoint(lake, "outbox")
-    assert default_checkpoint(lake, "inbox").is_relative_to(lake.root)
+    assert Path(default_checkpoint(lake, "inbox")).is_relative_to(lake.root)
 
 
 @pytest.mark.parametrize(

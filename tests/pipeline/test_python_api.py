@@ -21,6 +21,7 @@ from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest
 from postroom.pipeline.sources.file_ranges import cut_ranges
 from postroom.pipeline.spark.errors import error_from_spark
+from postroom.pipeline.storage.folder import FolderLock
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -147,7 +148,7 @@ def test_a_run_that_died_between_manifest_and_tables_is_finished_first(
 ) -> None:
     lake = create_lake(tmp_path / "lake")
     job = fleet.job(lake, catalog.compiled, run="dead")
-    put_manifest(lake, plan_manifest(lake, job, "records", [fleet.task(job, records)]))
+    put_manifest(lake, plan_manifest(lake, job, "records", [fleet.task(job, records)]), FolderLock())
     entry = sort(spark, records, catalog, lake.root)
     assert [ledger.run for ledger in read_ledger(lake)] == ["dead", entry.run]
     assert rows(lake.root, "shop/order.placed") == 12

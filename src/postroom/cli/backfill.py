@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @postroom_command(example="postroom backfill --lake lake --catalog ovens.yaml --dry-run")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option(
     "--catalog", metavar="SRC", help="The catalog that declares them; without it, the one that was sorted by last."
 )
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Only say what would be lifted; nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @key_option
-def command(lake: str, catalog: str | None, message: str, dry_run: bool, as_json: bool) -> None:
+@setting("storage", "KEY=VALUE")
+def command(
+    lake: str, catalog: str | None, message: str, dry_run: bool, as_json: bool, storage: tuple[str, ...]
+) -> None:
     """Lift payload members into the columns that they have by now.
 
     Members that no schema declared when they landed are in the column `_rescued`. Once a catalog declares them, this
@@ -39,7 +42,7 @@ def command(lake: str, catalog: str | None, message: str, dry_run: bool, as_json
     opened = open_catalog(catalog, settings=settings_from()) if catalog else None
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with progress("lifting members", quiet):
-        done = backfill(lake, opened, message=message, dry_run=dry_run)
+        done = backfill(lake, opened, storage_options=storage_options(storage), message=message, dry_run=dry_run)
     if as_json:
         print_json(_as_json(done, dry_run))
     else:

@@ -79,6 +79,13 @@ def _keep_key(context: click.Context, parameter: click.Parameter, value: str | N
     context.meta[KEY] = value
 
 
+def storage_options(storage: tuple[str, ...]) -> dict[str, str]:
+    """The options of object stores that `--storage` or the setting gives."""
+    from postroom.pipeline.storage.options import parse_options
+
+    return parse_options(settings_from(storage=storage).storage)
+
+
 def settings_from(**flags: Any) -> Settings:
     """The settings with the given flags on top; a flag left at False or None was not given."""
     context = click.get_current_context(silent=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import postroom_command
+from postroom.cli.command import postroom_command, setting, storage_options
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -17,12 +17,13 @@ SHOWN_BYTES = 160
 
 
 @postroom_command(example="postroom dead --lake lake")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option("--outcome", default="", metavar="OUTCOME", help="Only invalid, ambiguous, unmatched or malformed ones.")
 @click.option("--message", default="", metavar="XID", help="Only those that mean this message, or nearly do.")
 @click.option("--where", default="", metavar="EXPR", help="Only those for which an SQL condition on a letter holds.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of tables.")
-def command(lake: str, outcome: str, message: str, where: str, as_json: bool) -> None:
+@setting("storage", "KEY=VALUE")
+def command(lake: str, outcome: str, message: str, where: str, as_json: bool, storage: tuple[str, ...]) -> None:
     """Count dead letters by outcome and reason, and explain one of each.
 
     The reason is the first one of a letter, which is the closest miss. --where knows the columns of the table of dead
@@ -32,7 +33,7 @@ def command(lake: str, outcome: str, message: str, where: str, as_json: bool) ->
     from postroom.pipeline.lake.lake import open_lake
     from postroom.pipeline.spark.session import require_spark
 
-    opened = open_lake(lake)
+    opened = open_lake(lake, storage_options(storage))
     require_spark()
     from postroom.pipeline.dead_letters.report import summarise_letters
 

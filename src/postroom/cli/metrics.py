@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from postroom.cli.command import postroom_command
+from postroom.cli.command import postroom_command, setting, storage_options
 
 
 @postroom_command(example="postroom metrics --lake lake")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
-def command(lake: str) -> None:
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
+@setting("storage", "KEY=VALUE")
+def command(lake: str, storage: tuple[str, ...]) -> None:
     """Print the numbers of a lake for Prometheus, from its ledger, in the text format.
 
     Let a timer write it into a file that the textfile collector of Prometheus' node exporter reads.
@@ -17,7 +18,7 @@ def command(lake: str) -> None:
     from postroom.pipeline.lake.lake import open_lake
     from postroom.pipeline.spark.session import require_spark
 
-    opened = open_lake(lake)
+    opened = open_lake(lake, storage_options(storage))
     require_spark()
     from postroom.pipeline.inspect.metrics import lake_metrics
 

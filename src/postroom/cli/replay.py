@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, setting, settings_from
+from postroom.cli.command import key_option, postroom_command, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ WITHOUT_SPARK = 20_000
 
 @postroom_command(example="postroom replay --catalog demo/catalog --lake lake --dry-run")
 @click.option("--catalog", required=True, metavar="SRC", help="A file, a folder, http(s)://… or sqlite:///path.db.")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option("--endpoint", metavar="XID", help="Only the messages of this endpoint.")
 @click.option("--where", default="", metavar="EXPR", help="Only letters for which an SQL condition on a letter holds.")
 @click.option("--dry-run", is_flag=True, help="Only say what would land; nothing is written.")
@@ -30,6 +30,7 @@ WITHOUT_SPARK = 20_000
 @setting("nulls", "strict|absent")
 @setting("master", "URL")
 @key_option
+@setting("storage", "KEY=VALUE")
 def command(
     catalog: str,
     lake: str,
@@ -39,6 +40,7 @@ def command(
     as_json: bool,
     nulls: str | None,
     master: str | None,
+    storage: tuple[str, ...],
 ) -> None:
     """Send dead letters through the present catalog again.
 
@@ -55,7 +57,7 @@ def command(
     from postroom.catalog.catalog import open_catalog
     from postroom.pipeline.lake.lake import open_lake
 
-    target = open_lake(lake)
+    target = open_lake(lake, storage_options(storage))
     settings = settings_from(nulls=nulls, master=master)
     opened = open_catalog(catalog, settings=settings)
     chosen = opened.for_endpoint(endpoint) if endpoint else opened
@@ -75,12 +77,12 @@ def _replay(lake: Lake, catalog: Catalog, settings: Settings, where: str, dry_ru
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     if sum(file.chosen for file in letter_files(lake, where)) <= WITHOUT_SPARK:
         with progress("sorting the letters again", quiet):
-            return replay(None, catalog, lake.root, **options)
+            return replay(None, catalog, lake, **options)
     with (
         progress("sorting the letters again on Spark, which takes some seconds to start", quiet),
         spark_session(settings.master) as spark,
     ):
-        return replay(spark, catalog, lake.root, **options)
+        return replay(spark, catalog, lake, **options)
 
 
 def print_replay(done: Replay, dry_run: bool) -> None:

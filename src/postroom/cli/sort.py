@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, setting, settings_from
+from postroom.cli.command import key_option, postroom_command, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     metavar="SRC",
     help="Records: a file (JSON Lines, also .gz and .zst, or Parquet), a folder, or kafka://host:port/topic?option=value.",
 )
-@click.option("--lake", required=True, metavar="DIR", help="Folder of the tables; made if it is not there.")
+@click.option(
+    "--lake",
+    required=True,
+    metavar="PLACE",
+    help="Where the tables are: a folder, made if it is not there, s3://bucket/path, abfss://… or gs://…",
+)
 @click.option("--endpoint", metavar="XID", help="Only the messages of this endpoint.")
 @click.option("--follow", is_flag=True, help="Go on when all is sorted, and sort what comes; Ctrl-C ends it.")
 @click.option(
@@ -33,11 +38,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="How often --follow looks for new records.",
 )
-@click.option("--checkpoint", metavar="DIR", help="Remember here what was sorted. --follow has one in the lake.")
+@click.option("--checkpoint", metavar="PLACE", help="Remember here what was sorted. --follow has one in the lake.")
 @click.option("--partition-by-date", is_flag=True, help="New tables are partitioned by the day of landing.")
 @click.option("--json", "as_json", is_flag=True, help="The ledger entry as JSON instead of tables.")
 @setting("nulls", "strict|absent")
 @setting("master", "URL")
+@setting("storage", "KEY=VALUE")
 @key_option
 def command(
     catalog: str,
@@ -51,6 +57,7 @@ def command(
     as_json: bool,
     nulls: str | None,
     master: str | None,
+    storage: tuple[str, ...],
 ) -> None:
     """Sort records by the message definitions of a catalog, on Spark: one Delta table per definition.
 
@@ -67,21 +74,22 @@ def command(
     from postroom.pipeline import sort
     from postroom.pipeline.catalog_reload import CatalogWatch
     from postroom.pipeline.lake.lake import create_lake
-    from postroom.pipeline.local_paths import local_path
     from postroom.pipeline.sources.source import open_source
     from postroom.pipeline.spark.java import find_java_home
     from postroom.pipeline.spark.progress import Progress
     from postroom.pipeline.spark.streaming import stop_on_signals
+    from postroom.pipeline.storage.open_storage import open_storage
 
     settings = settings_from(nulls=nulls, master=master)
     watch = CatalogWatch(catalog, settings, endpoint or "")
     # All again inside sort(): here they say what is wrong before Spark takes seconds to start, or a folder is made.
-    opened = open_source(source)
+    options = storage_options(storage)
+    opened = open_source(source, options)
     opened.check(follow=follow)
     if checkpoint is not None:
-        local_path(checkpoint, "a checkpoint")
+        open_storage(checkpoint, "a checkpoint", options)
     find_java_home()
-    create_lake(lake)
+    create_lake(lake, options)
     # An application that is there has its libraries, or not; nobody can give it more.
     configuration = {} if inside_spark() else opened.configuration
     quiet = logging.getLogger("postroom").level >= logging.ERROR
@@ -103,6 +111,7 @@ def command(
             every=every if follow else None,
             stop=stop,
             watcher=progress if progress.shown else None,
+            storage_options=options,
         )
         if stop.is_set() and not follow:
             raise KeyboardInterrupt

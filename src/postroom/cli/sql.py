@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from postroom.cli.command import postroom_command
+from postroom.cli.command import postroom_command, setting, storage_options
 from postroom.cli.output import print_json, print_table
 
 
@@ -14,9 +14,10 @@ from postroom.cli.output import print_json, print_table
     example='postroom sql --lake lake "SELECT outcome, count(*) AS letters FROM dead_letters GROUP BY 1 ORDER BY 1"'
 )
 @click.argument("query", metavar="SELECT")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of objects instead of a table.")
-def command(query: str, lake: str, as_json: bool) -> None:
+@setting("storage", "KEY=VALUE")
+def command(query: str, lake: str, as_json: bool, storage: tuple[str, ...]) -> None:
     """Run one SELECT over a lake with DuckDB.
 
     Tables are called "group"."message"; dead_letters and ledger are there as well. Nothing is ever written.
@@ -24,7 +25,7 @@ def command(query: str, lake: str, as_json: bool) -> None:
     from postroom.pipeline.inspect.sql import run_query
     from postroom.pipeline.lake.lake import open_lake
 
-    answer = run_query(open_lake(lake), query)
+    answer = run_query(open_lake(lake, storage_options(storage)), query)
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
         return

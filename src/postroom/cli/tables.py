@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import postroom_command
+from postroom.cli.command import postroom_command, setting, storage_options
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -17,11 +17,12 @@ SHOWN_COLUMNS = 6
 
 
 @postroom_command(example="postroom tables --lake lake")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option("--changes", is_flag=True, help="What batches changed in tables and columns, oldest first.")
 @click.option("--check", is_flag=True, help="Compare the rows with the ledger; the exit code is 1 when they differ.")
 @click.option("--json", "as_json", is_flag=True, help="JSON with all columns instead of a table.")
-def command(lake: str, changes: bool, check: bool, as_json: bool) -> int:
+@setting("storage", "KEY=VALUE")
+def command(lake: str, changes: bool, check: bool, as_json: bool, storage: tuple[str, ...]) -> int:
     """List the tables of a lake with definition, its version, rows and columns of the payload.
 
     Tables have the names that `postroom sql` knows. --json has all columns.
@@ -32,7 +33,7 @@ def command(lake: str, changes: bool, check: bool, as_json: bool) -> int:
 
     if changes and check:
         raise BadFlag("--changes and --check do not go together.")
-    opened = open_lake(lake)
+    opened = open_lake(lake, storage_options(storage))
     require_spark()
     if check:
         return _check(opened, as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from postroom.cli.command import postroom_command
+from postroom.cli.command import postroom_command, setting, storage_options
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @postroom_command(example="postroom tidy --lake lake")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option("--message", default="", metavar="XID", help="Only the tables of this message.")
 @click.option("--target-mb", default=128, show_default=True, metavar="N", help="Size of the files that are made.")
 @click.option("--most-mb", default=4096, show_default=True, metavar="N", help="Read no more than this in one run.")
@@ -28,8 +28,16 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Only say which files would be brought together; nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
+@setting("storage", "KEY=VALUE")
 def command(
-    lake: str, message: str, target_mb: int, most_mb: int, keep_hours: int, dry_run: bool, as_json: bool
+    lake: str,
+    message: str,
+    target_mb: int,
+    most_mb: int,
+    keep_hours: int,
+    dry_run: bool,
+    as_json: bool,
+    storage: tuple[str, ...],
 ) -> None:
     """Bring small files of tables together, and remove old ones.
 
@@ -46,7 +54,15 @@ def command(
 
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with progress("bringing files together", quiet):
-        done = tidy(lake, message=message, target_mb=target_mb, most_mb=most_mb, keep_hours=keep_hours, dry_run=dry_run)
+        done = tidy(
+            lake,
+            storage_options=storage_options(storage),
+            message=message,
+            target_mb=target_mb,
+            most_mb=most_mb,
+            keep_hours=keep_hours,
+            dry_run=dry_run,
+        )
     if as_json:
         batch = f"{done.entry.run}-{done.entry.batch}" if done.entry else None
         answer = {name: value for name, value in msgspec.to_builtins(done).items() if name != "entry"}

@@ -18,6 +18,7 @@ from postroom.pipeline.lake.orphan_files import Sweeper, sweep
 from postroom.pipeline.sources.source import frame_of_records
 from postroom.pipeline.spark.batch_progress import BatchProgress
 from postroom.pipeline.spark.errors import error_from_spark
+from postroom.pipeline.storage.interface import Storage
 from postroom.pipeline.summary import added_up
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Sorter:
         self.error: PostroomError | None = None
         self.progress = BatchProgress()
         self.read = read
+        self.save: Callable[[], None] = _nothing_to_save
         self.cluster = ""
         self._catalogs = catalogs
         self._nulls = nulls
@@ -89,13 +91,17 @@ class Sorter:
 
     def _sort(self, frame: DataFrame, batch: int) -> LedgerEntry | None:
         run = self.run or _query_of(frame)
+        self.save()
+        return self._once(run, batch, lambda: self.read(frame))
+
+    def _once(self, run: str, batch: int, read: Callable[[], DataFrame | None]) -> LedgerEntry | None:
+        """Sort a batch unless an earlier process has, or got as far as its manifest."""
         manifest = read_manifest(self.lake, run, batch)
         if manifest is not None:
             return apply_manifest(self.lake, manifest)
         if find_entry(self.lake, run, batch) is not None:
             return None
-        records = self.read(frame)
-        entry = self._run(self.job(run, batch), records)
+        entry = self._run(self.job(run, batch), read())
         self._sweep()
         return entry
 
@@ -105,7 +111,7 @@ class Sorter:
             return commit_batch(self.lake, job, self.source, [])
         context = records.sparkSession.sparkContext
         with hold_lease(self.lake, job.run, job.batch), self.progress.on_spark(context, job.batch_name):
-            _write(records, job, self.source)
+            _write(records, job, self.source, self.lake.storage)
         entry = find_entry(self.lake, job.run, job.batch)
         if entry is None:
             raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=job.lake)
@@ -122,7 +128,7 @@ class Sorter:
         digest = self.lake.keep_catalog(catalog.compiled)
         settings = catalog.settings
         return Job(
-            str(self.lake.root),
+            self.lake.url,
             digest,
             self._nulls or settings.nulls,
             run,
@@ -135,6 +141,10 @@ class Sorter:
         )
 
 
+def _nothing_to_save() -> None:
+    """A checkpoint of Spark's in a folder is there already."""
+
+
 def _query_of(frame: DataFrame) -> str:
     query = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
     if not query:
@@ -142,13 +152,13 @@ def _query_of(frame: DataFrame) -> str:
     return query.replace("-", "")
 
 
-def _write(records: DataFrame, job: Job, source: str) -> None:
+def _write(records: DataFrame, job: Job, source: str, storage: Storage) -> None:
     from pyspark.errors import PySparkException
 
     from postroom.pipeline.spark.data_source import write_to_sink
 
     try:
-        write_to_sink(records, job, source)
+        write_to_sink(records, job, source, storage)
     except PySparkException as error:
         raise error_from_spark(str(error), job.lake) from error
 

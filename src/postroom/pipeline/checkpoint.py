@@ -1,11 +1,16 @@
-"""A checkpoint: where a stream stands, which run it is, and for which lake, source and catalog."""
+"""A checkpoint: where a stream stands, which run it is, and for which lake, source and catalog.
+
+In a folder, Spark writes its own part there. In an object store that part lies in a folder of this process, and a copy
+of it is brought to the store before each batch: Spark's files are written once and never changed, so that a conditional
+put decides which records are in a batch, even where two processes believe that the checkpoint is theirs.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -14,10 +19,13 @@ import msgspec
 
 from postroom.errors import FolderUnwritable, LakeRefused
 from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.storage.interface import LeaseTaken, Storage
+from postroom.pipeline.storage.open_storage import open_storage
 
 CHECKPOINTS = "_checkpoints"
 FILE = "postroom.json"
 STREAM = "stream"
+LOCK = ".lock"
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -32,44 +40,45 @@ class Identity(msgspec.Struct, frozen=True):
 class Checkpoint(msgspec.Struct, frozen=True):
     """A checkpoint in use: the name of the run, and the folder in which Spark writes down what was read."""
 
-    folder: Path
+    storage: Storage
+    stream: Path
     run: str
     resumed: bool
 
-    @property
-    def stream(self) -> Path:
-        """Spark's own part."""
-        return self.folder / STREAM
+    def save(self) -> None:
+        """Bring to the store what Spark has written; before a batch is sorted, so that a restart makes the same one."""
+        if self.storage.folder is None:
+            _bring(self.stream, self.storage)
 
 
 @contextmanager
-def open_checkpoint(folder: Path, lake: Lake, source: str, catalog: str = "") -> Iterator[Checkpoint]:
-    """The checkpoint in a folder, made if it is not there; for one process at a time."""
-    wanted = Identity(new_run(), str(lake.root), source, catalog)
+def open_checkpoint(
+    place: str | Path, lake: Lake, source: str, catalog: str = "", options: Mapping[str, str] | None = None
+) -> Iterator[Checkpoint]:
+    """The checkpoint at a place, made if it is not there; for one process at a time."""
+    storage = open_storage(place, "a checkpoint", options)
+    wanted = Identity(new_run(), lake.url, source, catalog)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("wb")
+        if storage.folder is not None:
+            storage.folder.mkdir(parents=True, exist_ok=True)
+            (storage.folder / LOCK).touch()
     except (FileExistsError, NotADirectoryError):
-        raise LakeRefused("this is a file; a checkpoint is a folder.", place=str(folder)) from None
+        raise LakeRefused("this is a file; a checkpoint is a folder.", place=str(place)) from None
     except OSError as error:
-        raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(folder)) from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LakeRefused("another process is using this checkpoint.", place=str(folder)) from None
-        found = _read(folder)
+        raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(place)) from None
+    with _held(storage), _stream_folder(storage) as stream:
+        found = _read(storage)
         if found is None:
-            _write(folder, wanted)
+            storage.write(FILE, msgspec.json.encode(wanted))
         else:
-            _compare(folder, found, wanted)
-        _forget_false_start(folder / STREAM)
-        yield Checkpoint(folder.absolute(), (found or wanted).run, found is not None)
+            _compare(storage, found, wanted)
+        _forget_false_start(stream)
+        yield Checkpoint(storage, stream, (found or wanted).run, found is not None)
 
 
-def default_checkpoint(lake: Lake, source: str) -> Path:
+def default_checkpoint(lake: Lake, source: str) -> str:
     """Where the checkpoint of a source lies when nobody says."""
-    return lake.root / CHECKPOINTS / hashlib.sha256(source.encode()).hexdigest()[:16]
+    return f"{lake.url}/{CHECKPOINTS}/{hashlib.sha256(source.encode()).hexdigest()[:16]}"
 
 
 def new_run() -> str:
@@ -77,24 +86,72 @@ def new_run() -> str:
     return uuid4().hex[:12]
 
 
-def _read(folder: Path) -> Identity | None:
-    path = folder / FILE
-    if path.exists():
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Identity)
-        except msgspec.DecodeError as error:
-            raise LakeRefused(f"this checkpoint cannot be read: {error}.", place=str(path)) from None
-    if any(not name.name.startswith(".") for name in folder.iterdir()):
+@contextmanager
+def _held(storage: Storage) -> Iterator[None]:
+    taking = storage.hold(LOCK)
+    try:
+        taking.__enter__()
+    except LeaseTaken:
+        raise LakeRefused("another process is using this checkpoint.", place=storage.url) from None
+    try:
+        yield
+    finally:
+        taking.__exit__(None, None, None)
+
+
+@contextmanager
+def _stream_folder(storage: Storage) -> Iterator[Path]:
+    """The folder for Spark's part, as the last process left it."""
+    if storage.folder is not None:
+        yield storage.folder.absolute() / STREAM
+        return
+    with tempfile.TemporaryDirectory(prefix="postroom-checkpoint-", ignore_cleanup_errors=True) as scratch:
+        stream = Path(scratch) / STREAM
+        files = list(_stored(storage))
+        for path, data in zip(files, storage.map(storage.read, files), strict=True):
+            (Path(scratch) / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(scratch) / path).write_bytes(data)
+        yield stream
+
+
+def _bring(stream: Path, storage: Storage) -> None:
+    """Copy what is new, what names a batch last; forget what Spark has forgotten."""
+    there = set(_stored(storage))
+    here = {f"{STREAM}/{path.relative_to(stream)}": path for path in stream.rglob("*") if _is_kept(path)}
+    for name in sorted(here.keys() - there, key=lambda name: (name.startswith(f"{STREAM}/offsets/"), name)):
+        if not storage.create(name, here[name].read_bytes()):
+            raise LakeRefused(
+                "another process has gone on with this checkpoint.", place=storage.url, remedy="Only one may use it."
+            )
+    storage.delete(there - here.keys())
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether a file is part of a checkpoint: not one that is just being written, nor a checksum of Hadoop's."""
+    return path.is_file() and not path.name.startswith(".") and not path.name.endswith(".tmp")
+
+
+def _stored(storage: Storage) -> Iterator[str]:
+    """The files of Spark's part in a store."""
+    folders = [STREAM]
+    while folders:
+        folder = folders.pop()
+        yield from (file.path for file in storage.files(folder))
+        folders.extend(f"{folder}/{name}" for name in storage.folders(folder))
+
+
+def _read(storage: Storage) -> Identity | None:
+    try:
+        return msgspec.json.decode(storage.read(FILE), type=Identity)
+    except FileNotFoundError:
+        pass
+    except msgspec.DecodeError as error:
+        raise LakeRefused(f"this checkpoint cannot be read: {error}.", place=f"{storage.url}/{FILE}") from None
+    if storage.folders("") or any(not name.startswith(".") for name in storage.names("")):
         raise LakeRefused(
-            "this folder is not empty and not a checkpoint.", place=str(folder), remedy="Name a new or empty folder."
+            "this folder is not empty and not a checkpoint.", place=storage.url, remedy="Name a new or empty folder."
         )
     return None
-
-
-def _write(folder: Path, identity: Identity) -> None:
-    partial = folder / f".{FILE}.part"
-    partial.write_bytes(msgspec.json.encode(identity))
-    partial.replace(folder / FILE)
 
 
 def _forget_false_start(stream: Path) -> None:
@@ -106,12 +163,12 @@ def _forget_false_start(stream: Path) -> None:
         shutil.rmtree(stream)
 
 
-def _compare(folder: Path, found: Identity, wanted: Identity) -> None:
+def _compare(storage: Storage, found: Identity, wanted: Identity) -> None:
     for name in ("lake", "source", "catalog"):
         theirs, ours = getattr(found, name), getattr(wanted, name)
         if theirs and ours and theirs != ours:
             raise LakeRefused(
                 f"this checkpoint belongs to another {name}: {theirs}, not {ours}.",
-                place=str(folder),
+                place=storage.url,
                 remedy="Name a checkpoint of its own.",
             )

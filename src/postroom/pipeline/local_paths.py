@@ -30,7 +30,7 @@ def local_path(place: str | Path, kind: str) -> Path:
     if found is not None:
         return Path(unquote(found[1]))
     raise LakeRefused(
-        f"{kind} must be a folder; other storage is not supported yet.",
+        f"{kind} cannot be there: it is a folder, or an address that begins with s3://, abfss:// or gs://.",
         place=str(place),
         remedy=f"Write ./{place} if a folder of this name is meant." if "//" not in str(place) else "",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -13,15 +14,15 @@ from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.batch_sorter import Report, Sorter, finish_commits
 from postroom.pipeline.catalog_reload import CatalogWatch, watch_catalog
 from postroom.pipeline.checkpoint import default_checkpoint, new_run, open_checkpoint
-from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.lake.lake import Place, create_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.orphan_files import sweep
-from postroom.pipeline.local_paths import local_path
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source, frame_of_records, open_source
 from postroom.pipeline.spark.batch_progress import ticking
 from postroom.pipeline.spark.progress import Watcher
 from postroom.pipeline.spark.streaming import run_stream
+from postroom.pipeline.storage.open_storage import open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +34,7 @@ def sort(
     spark: SparkSession,
     records: DataFrame | str | Path,
     catalog: AnyCatalog,
-    lake: str | Path,
+    lake: Place,
     *,
     nulls: str = "",
     checkpoint: str | Path | None = None,
@@ -43,6 +44,7 @@ def sort(
     every: float | None = None,
     stop: Event | None = None,
     watcher: Watcher | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> LedgerEntry:
     """Sort records (files, a folder, `kafka://…`, or a DataFrame) into one Delta table per message definition.
 
@@ -53,28 +55,31 @@ def sort(
 
     `record_id` names the column of a DataFrame that tells its records apart; without it, and without columns `source`
     and `position`, ids are good for one batch only.
+
+    `storage_options` are for lakes, checkpoints and files in object stores, beside the usual variables.
     """
-    folder = None if checkpoint is None else local_path(checkpoint, "a checkpoint")
-    target = create_lake(lake)
+    if checkpoint is not None:
+        open_storage(checkpoint, "a checkpoint", storage_options)
+    target = create_lake(lake, storage_options)
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
     report = watcher.report if watcher is not None else None
     made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
     try:
         if not isinstance(records, str | Path):
-            return _sort_frame(made, records, source, record_id, folder)
+            return _sort_frame(made, records, source, record_id, checkpoint)
         if record_id:
             raise LakeRefused("only a DataFrame has a column to know records by.", remedy="Leave `record_id` out.")
-        opened = open_source(records)
+        opened = open_source(records, storage_options)
         opened.check(follow=every is not None)
         made.source = source or opened.name
         made.cluster = opened.cluster(spark)
-        if folder is None and every is None:
+        if checkpoint is None and every is None:
             return _sort_once(spark, made, opened, watcher)
-        folder = folder or default_checkpoint(target, opened.name)
+        place = checkpoint or default_checkpoint(target, opened.name)
         named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
-        with open_checkpoint(folder, target, opened.name, named) as kept:
-            made.run, made.read = kept.run, opened.batch
+        with open_checkpoint(place, target, opened.name, named, storage_options) as kept:
+            made.run, made.read, made.save = kept.run, opened.batch, kept.save
             run_stream(spark, opened, made, kept.stream, every=every, stop=stop, watcher=watcher)
         return made.total or _nothing(made)
     finally:
@@ -83,19 +88,20 @@ def sort(
 
 def sorter(
     catalog: AnyCatalog,
-    lake: str | Path,
+    lake: Place,
     *,
     source: str = "dataframe",
     record_id: str = "",
     nulls: str = "",
     partition_by_date: bool = False,
     report: Report | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Sorter:
     """What `stream.writeStream.foreachBatch(…)` takes to sort a stream of records, exactly once over restarts.
 
     `record_id` names the column that tells records apart, as in `sort`.
     """
-    target = create_lake(lake)
+    target = create_lake(lake, storage_options)
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
     read = partial(frame_of_records, name=source, record_id=record_id)
@@ -104,7 +110,9 @@ def sorter(
     )
 
 
-def _sort_frame(made: Sorter, records: DataFrame, source: str, record_id: str, checkpoint: Path | None) -> LedgerEntry:
+def _sort_frame(
+    made: Sorter, records: DataFrame, source: str, record_id: str, checkpoint: str | Path | None
+) -> LedgerEntry:
     if checkpoint is not None:
         raise LakeRefused("a DataFrame has no files to keep a checkpoint of.", remedy="Leave the checkpoint out.")
     if records.isStreaming:

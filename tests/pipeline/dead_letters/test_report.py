@@ -44,7 +44,7 @@ def test_a_letter_is_explained_with_the_names_of_its_catalog(lake: Lake) -> None
     explained = explain_match(group.match, group.constraints(lake))
     assert "Set the header X-Unit to 'C'." in explained
     assert explained == catalog.explain(catalog.match(line))
-    (lake.catalogs / group.catalog).unlink()
+    (lake.root / "_catalogs" / group.catalog).unlink()
     assert group.constraints(lake) == {}
 
 

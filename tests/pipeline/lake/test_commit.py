@@ -19,6 +19,7 @@ from postroom.pipeline.lake.commit_plan import plan_manifest
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest, unfinished
+from postroom.pipeline.storage.folder import FolderLock
 
 # Applies the one manifest of a lake and dies without a word after a number of tables (-1: before the ledger's
 # row is written, but after all tables).
@@ -62,7 +63,7 @@ def test_a_commit_that_died_is_finished_exactly_once(
 ) -> None:
     job = fleet.job(lake, catalog.compiled)
     manifest = plan_manifest(lake, job, "records", [fleet.task(job, records)])
-    assert put_manifest(lake, manifest)
+    assert put_manifest(lake, manifest, FolderLock())
     died = subprocess.run([sys.executable, "-c", DIE_HALF_WAY, lake.root, job.run, str(tables)], check=False)
     assert died.returncode == 9
     assert read_ledger(lake) == []
@@ -90,7 +91,7 @@ def test_an_earlier_commit_of_the_same_batch_wins(
 ) -> None:
     job = fleet.job(lake, catalog.compiled)
     first = plan_manifest(lake, job, "records", [fleet.task(job, records)])
-    put_manifest(lake, first)
+    put_manifest(lake, first, FolderLock())
     other = fleet.write(tmp_path / "other.jsonl", [fleet.position(n) for n in range(100)])
     late = fleet.task(job, other)
 
@@ -154,7 +155,7 @@ def test_tables_carry_their_definition(sorted_lake: Lake) -> None:
 
 
 def test_manifests_are_gone_when_all_is_done(sorted_lake: Lake) -> None:
-    assert list(sorted_lake.manifests.glob("*.json")) == []
+    assert list((sorted_lake.root / "_manifests").glob("*.json")) == []
 
 
 def test_tables_say_what_their_columns_come_from(fleet: Any, lake: Lake, tmp_path: Path) -> None:

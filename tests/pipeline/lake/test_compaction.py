@@ -137,13 +137,13 @@ def test_followers_of_a_table_see_no_change_in_it(fleet: Any, lake: Lake) -> Non
 
 def test_files_of_batches_that_died_and_unused_catalogs_are_removed(fleet: Any, lake: Lake) -> None:
     land_batches(fleet, lake, 1)
-    unused = lake.catalogs / ("0" * 64)
+    unused = lake.root / "_catalogs" / ("0" * 64)
     unused.write_bytes(b"")
     assert tidy(lake.root).catalogs == 0
     os.utime(unused, (0, 0))
     assert tidy(lake.root).catalogs == 1
     assert not unused.exists()
-    assert len(list(lake.catalogs.iterdir())) == 1
+    assert len(list((lake.root / "_catalogs").iterdir())) == 1
 
 
 def test_a_backfill_in_between_is_seen(fleet: Any, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from postroom.pipeline.lake.commit_plan import plan_manifest
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import SCHEMA, find_entry, is_committed, read_ledger
 from postroom.pipeline.lake.manifest import put_manifest, unfinished
+from postroom.pipeline.storage.folder import FolderLock
 from postroom.pipeline.worker.table_layout import LEDGER
 
 
@@ -31,7 +32,7 @@ def test_a_batch_that_does_not_add_up_is_not_entered(fleet: Any, lake: Lake, cat
     job = fleet.job(lake, catalog.compiled)
     manifest = plan_manifest(lake, job, "records", [fleet.task(job, records)])
     tampered = msgspec.structs.replace(manifest, read=manifest.read + 1)
-    put_manifest(lake, tampered)
+    put_manifest(lake, tampered, FolderLock())
     with pytest.raises(LakeRefused, match="read 25 messages, but 19 landed and 5 are dead; it was not entered"):
         apply_manifest(lake, tampered)
     assert read_ledger(lake) == []
@@ -77,5 +78,5 @@ def test_a_long_ledger_is_tidied_up_and_keeps_what_it_knows(
     assert len(DeltaTable(lake.path(LEDGER)).file_uris()) == 3
     assert [entry.batch for entry in read_ledger(lake)] == [0, 1, 2, 3, 4, 5]
     assert all(find_entry(lake, "run1", batch) for batch in range(6))
-    assert is_committed(str(lake.path(LEDGER)), "run1", 5)
-    assert not is_committed(str(lake.path(LEDGER)), "run1", 6)
+    assert is_committed(lake, "run1", 5)
+    assert not is_committed(lake, "run1", 6)

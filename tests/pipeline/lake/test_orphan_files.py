@@ -24,6 +24,7 @@ from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest, unfinished
 from postroom.pipeline.lake.orphan_files import Sweeper, batch_of, sweep
+from postroom.pipeline.storage.folder import FolderLock
 from postroom.pipeline.worker.sort_task import TaskResult
 
 # Holds the lease of a batch and dies without a word while it holds it.
@@ -61,7 +62,7 @@ def there(lake: Lake, written: TaskResult) -> bool:
 
 def make_older(lake: Lake, job: Job, seconds: float) -> None:
     moment = time.time() - seconds
-    os.utime(lake.claims / job.batch_name, (moment, moment))
+    os.utime(lake.root / "_claims" / job.batch_name, (moment, moment))
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def test_what_a_task_wrote_before_it_was_tried_again_goes(fleet: Any, lake: Lake
 
 def test_a_promised_batch_is_finished_not_swept(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
     lost, written = fleet.task(job, records), fleet.task(job, records)
-    put_manifest(lake, plan_manifest(lake, job, "", [written]))
+    put_manifest(lake, plan_manifest(lake, job, "", [written]), FolderLock())
     die_at_work(lake, job)
     assert sweep(lake) == 0
     (entry,) = finish_commits(lake)
@@ -140,17 +141,17 @@ def test_a_promised_batch_is_finished_not_swept(fleet: Any, lake: Lake, job: Job
     assert there(lake, written)
     assert not there(lake, lost)
     assert fleet.unknown_files(lake) == set()
-    assert list(lake.claims.glob("*.json")) != [], "its claim stays for a while, and with it what counts"
+    assert list((lake.root / "_claims").glob("*.json")) != [], "its claim stays for a while, and with it what counts"
     make_older(lake, job, LINGER_S + 1)
     sweep(lake)
-    assert [path.name for path in lake.claims.iterdir()] == [".lock"]
+    assert [path.name for path in (lake.root / "_claims").iterdir()] == [".lock"]
 
 
 def test_a_row_of_the_ledger_that_was_not_committed_goes(
     fleet: Any, sorted_lake: Lake, catalog: Catalog, records: Path
 ) -> None:
     job = fleet.job(sorted_lake, catalog.compiled, run="run2")
-    put_manifest(sorted_lake, plan_manifest(sorted_lake, job, "", [fleet.task(job, records)]))
+    put_manifest(sorted_lake, plan_manifest(sorted_lake, job, "", [fleet.task(job, records)]), FolderLock())
     ledger = sorted_lake.path("_ledger")
     write_deltalake(ledger, DeltaTable(ledger).to_pyarrow_table(), mode="append")
     committed = set(DeltaTable(ledger).file_uris())
@@ -161,10 +162,10 @@ def test_a_row_of_the_ledger_that_was_not_committed_goes(
 
 
 def test_half_a_manifest_goes(lake: Lake, job: Job) -> None:
-    (lake.manifests / ".0123.part").write_bytes(b"{")
+    (lake.root / "_manifests" / ".0123.part").write_bytes(b"{")
     die_at_work(lake, job)
     sweep(lake)
-    assert not list(lake.manifests.glob(".*.part"))
+    assert not list((lake.root / "_manifests").glob(".*.part"))
 
 
 def test_a_late_commit_finds_that_it_was_given_up(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
@@ -216,7 +217,7 @@ def test_files_without_a_claim_are_left_alone(
 
 def test_a_job_made_for_others_is_claimed(lake: Lake, catalog_file: Path) -> None:
     Sorter(lake, watch_catalog(catalog_file)).job("run1", 0)
-    assert (lake.claims / "run1-0").read_bytes() == b""
+    assert (lake.root / "_claims" / "run1-0").read_bytes() == b""
 
 
 def test_sweeps_of_a_stream_are_far_apart_when_they_take_long(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,12 +21,13 @@ from postroom.pipeline import LedgerEntry, sort, sorter
 from postroom.pipeline.catalog_reload import watch_catalog
 from postroom.pipeline.checkpoint import open_checkpoint
 from postroom.pipeline.lake.commit_plan import plan_manifest
-from postroom.pipeline.lake.lake import Lake, create_lake, open_lake
+from postroom.pipeline.lake.lake import create_lake, open_lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest
 from postroom.pipeline.lake.reconciliation import differences
 from postroom.pipeline.sources.files import FileSource
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
+from postroom.pipeline.storage.folder import FolderLock
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -227,7 +228,7 @@ def test_a_manifest_of_the_same_batch_wins_over_a_new_try(
     first = sort(spark, inbox, catalog, lake.root, checkpoint=tmp_path / "checkpoint")
     job = fleet.job(lake, catalog.compiled, run=first.run, batch=1)
     file = fleet.write(inbox / "b.jsonl", [fleet.order(2)])
-    put_manifest(lake, plan_manifest(lake, job, "inbox", [fleet.task(job, file)]))
+    put_manifest(lake, plan_manifest(lake, job, "inbox", [fleet.task(job, file)]), FolderLock())
     sort(spark, inbox, catalog, lake.root, checkpoint=tmp_path / "checkpoint")
     assert sorted(column(lake.root, "shop/order.placed", "ce_id")) == ["o1", "o2"]
 
@@ -314,7 +315,7 @@ def test_a_stream_is_no_batch(spark: Any, catalog: Catalog, records: Path, tmp_p
 def test_days_are_partitions_of_new_tables(
     spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
 ) -> None:
-    lake = Lake(tmp_path / "lake")
+    lake = create_lake(tmp_path / "lake")
     for _ in range(2):
         entry = sort(spark, records, catalog, lake.root, partition_by_date=True)
     table = DeltaTable(lake.path("fleet/vehicle.position"))

@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from postroom.messages.engine import Engine
 from postroom.messages.making.make import AUTO
 from postroom.messages.matching.columnar import LandedEvents
 from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.storage.folder import FolderStorage
 from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.record_origins import RecordOrigins
 from postroom.pipeline.worker.sort_task import Tables
@@ -36,7 +38,7 @@ class TablesInMemory(Tables):
     """Keeps tables that a task would write, and counts what the columnar judge accepted; nothing `exactly`."""
 
     def __init__(self, job: Job, engine: Engine, *, exactly: bool) -> None:
-        super().__init__(job, engine, {})
+        super().__init__(job, engine, {}, FolderStorage(Path()))
         self.written: dict[str, pa.Table] = {}
         self.accepted = 0
         self._exactly = exactly

@@ -19,6 +19,7 @@ import pytest
 from postroom.catalog.catalog import Catalog
 from postroom.messages.making.make import AUTO
 from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.storage.folder import FolderStorage
 from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.sort_task import Tables, open_engine
 from postroom.protocols.records import Record, render_record
@@ -122,8 +123,10 @@ def test_a_slice_of_records_crosses_into_messages_once_and_back_once(tmp_path: P
     lake = tmp_path / "lake"
     (lake / "_catalogs").mkdir(parents=True)
     (lake / "_catalogs" / form).write_bytes(CATALOG.compiled.encode())
-    engine, layouts = open_engine(str(lake), form, "strict", 64, keep_undeclared=True)
-    tables = Tables(Job(str(lake), form, "strict", "run", 0, datetime(2026, 5, 4, tzinfo=UTC)), engine, layouts)
+    engine, layouts = open_engine(FolderStorage(lake), form, "strict", 64, keep_undeclared=True)
+    tables = Tables(
+        Job(str(lake), form, "strict", "run", 0, datetime(2026, 5, 4, tzinfo=UTC)), engine, layouts, FolderStorage(lake)
+    )
     first, second = (next(read_batches([as_batch(tmp_path)], rows=1_000, size=1_000_000)) for _ in range(2))
     tables.add(first)  # from here on it is known which columns tables have
     with watched() as crossings:

@@ -14,6 +14,7 @@ from postroom.formats.jsonschema.format import JsonSchema
 from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake
 from postroom.pipeline.sources.dataframe import record_lines
 from postroom.pipeline.sources.record_ids import digest_of
+from postroom.pipeline.storage.interface import Storage
 from postroom.pipeline.worker.parquet_writer import write_parquet
 from postroom.pipeline.worker.sort_task import write_batch
 
@@ -209,16 +210,16 @@ def test_a_payload_that_breaks_a_validator_is_a_dead_letter_among_good_rows(
 def test_a_task_that_fails_takes_its_files_back(
     fleet: Any, lake: Lake, catalog: Catalog, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written: list[Path] = []
+    written: list[str] = []
 
-    def write(table: pa.Table, path: Path) -> tuple[int, int]:
+    def write(table: pa.Table, storage: Storage, path: str) -> tuple[int, int]:
         written.append(path)
         if len(written) == 3:
-            path.write_bytes(b"PAR")
+            (lake.root / path).write_bytes(b"PAR")
             raise OSError(errno.ENOSPC, "No space left on device")
-        return write_parquet(table, path)
+        return write_parquet(table, storage, path)
 
-    monkeypatch.setattr("postroom.pipeline.worker.sort_task.write_parquet", write)
+    monkeypatch.setattr("postroom.pipeline.worker.parquet_writer.write_parquet", write)
     job = fleet.job(lake, catalog.compiled)
     with pytest.raises(OSError, match="No space"):
         fleet.task(job, records)

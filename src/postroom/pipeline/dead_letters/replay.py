@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,12 @@ from postroom.pipeline.dead_letters.replay_commit import LettersReplaced, commit
 from postroom.pipeline.dead_letters.replay_task import Replayed, ReplayTask, replay_encoded, replay_files
 from postroom.pipeline.dead_letters.report import LetterFile, letter_files
 from postroom.pipeline.lake.batch_leases import hold_lease
-from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, create_lake, open_lake
+from postroom.pipeline.lake.lake import Lake, Place, create_lake, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.spark.errors import error_from_spark
+from postroom.pipeline.storage.interface import Storage
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,24 +52,26 @@ class Replay(msgspec.Struct, frozen=True):
 def replay(
     spark: SparkSession | None,
     catalog: Catalog | CompiledCatalog,
-    lake: str | Path,
+    lake: Place,
     *,
     where: str = "",
     dry_run: bool = False,
     nulls: str = "",
+    storage_options: Mapping[str, str] | None = None,
 ) -> Replay:
     """Sort the dead letters of a lake again (those for which `where` holds); without Spark in this process.
 
     Letters that land leave the dead letters in the same commit. The others stay with the new reasons. `dry_run`
     changes nothing in the lake and tells what would become of the letters.
     """
-    target = open_lake(lake)
+    target = open_lake(lake, storage_options)
     compiled = catalog.compiled if isinstance(catalog, Catalog) else catalog
     settings = catalog.settings if isinstance(catalog, Catalog) else Settings()
     settings = msgspec.structs.replace(settings, nulls=nulls or settings.nulls)
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="postroom-replay-") as scratch:
-            done = _run(spark, target, _job(create_lake(Path(scratch) / "lake"), compiled, settings), where)
+            trial = create_lake(Path(scratch) / "lake")
+            done = _run(spark, target, trial, _job(trial, compiled, settings), where)
             return _told(done, None)
     for _ in range(MOST_TRIES):
         # Only when the commits of processes that died are finished is it known which letters are left.
@@ -75,7 +79,7 @@ def replay(
         job = _job(target, compiled, settings)
         try:
             with hold_lease(target, job.run, job.batch):
-                done = _run(spark, target, job, where)
+                done = _run(spark, target, target, job, where)
                 return _told(done, commit_replay(target, job, done))
         except LettersReplaced:
             continue
@@ -86,7 +90,7 @@ def replay(
 
 def _job(lake: Lake, catalog: CompiledCatalog, settings: Settings) -> Job:
     return Job(
-        str(lake.root),
+        lake.url,
         lake.keep_catalog(catalog),
         settings.nulls,
         f"replay-{new_run()}",
@@ -107,14 +111,13 @@ def _told(done: list[Replayed], entry: LedgerEntry | None) -> Replay:
     return Replay(sum(part.letters for part in done), dict(landed), dict(dead), entry)
 
 
-def _run(spark: SparkSession | None, lake: Lake, job: Job, where: str) -> list[Replayed]:
+def _run(spark: SparkSession | None, lake: Lake, into: Lake, job: Job, where: str) -> list[Replayed]:
     files = [file for file in letter_files(lake, where) if file.chosen]
     parallelism = spark.sparkContext.defaultParallelism if spark is not None else 1
-    folder = str(lake.path(DEAD_LETTERS))
-    tasks = [ReplayTask(job, folder, group, where) for group in grouped(files, parallelism)]
+    tasks = [ReplayTask(job, group, where) for group in grouped(files, parallelism)]
     if spark is None or not tasks:
-        return [replay_files(task) for task in tasks]
-    return run_on_spark(spark, tasks)
+        return [replay_files(task, lake.storage, into.storage) for task in tasks]
+    return run_on_spark(spark, tasks, lake.storage, into.storage)
 
 
 def grouped(files: list[LetterFile], parallelism: int) -> Iterator[tuple[AddedFile, ...]]:
@@ -132,14 +135,15 @@ def grouped(files: list[LetterFile], parallelism: int) -> Iterator[tuple[AddedFi
         yield tuple(group)
 
 
-def run_on_spark(spark: SparkSession, tasks: list[ReplayTask]) -> list[Replayed]:
+def run_on_spark(spark: SparkSession, tasks: list[ReplayTask], letters: Storage, lake: Storage) -> list[Replayed]:
     """One Spark task for each of ours."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    run = partial(replay_encoded, (letters, lake))
     encoded = [msgspec.json.encode(task) for task in tasks]
     try:
-        done = spark.sparkContext.parallelize(encoded, len(encoded)).map(replay_encoded).collect()
+        done = spark.sparkContext.parallelize(encoded, len(encoded)).map(run).collect()
     except (PySparkException, Py4JError) as error:
         raise error_from_spark(str(error)) from error
     return [msgspec.msgpack.decode(answer, type=Replayed) for answer in done]

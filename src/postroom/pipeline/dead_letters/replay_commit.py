@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import Schema
 
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.dead_letters.replay_task import Replayed
@@ -26,7 +26,7 @@ class LettersReplaced(Exception):
 
 def commit_replay(lake: Lake, job: Job, done: list[Replayed]) -> LedgerEntry | None:
     """Exchange the files of letters and bring in what landed, exactly once; None when nothing has changed."""
-    with lake.lock():
+    with lake.lock() as lock:
         try:
             # Processes that died may have taken the same letters.
             finish_locked(lake)
@@ -39,7 +39,7 @@ def commit_replay(lake: Lake, job: Job, done: list[Replayed]) -> LedgerEntry | N
         except BaseException:
             _discard(lake, done)
             raise
-        put_manifest(lake, manifest)
+        put_manifest(lake, manifest, lock)
         return apply_locked(lake, manifest)
 
 
@@ -80,12 +80,10 @@ def _check_present(lake: Lake, done: list[Replayed]) -> None:
 
 def active_files(lake: Lake) -> set[str]:
     """The files that the table of dead letters has now."""
-    actions: Any = pa.table(DeltaTable(lake.path(DEAD_LETTERS)).get_add_actions(flatten=True))
+    actions: Any = pa.table(lake.table(DEAD_LETTERS).get_add_actions(flatten=True))
     return set(actions.column("path").to_pylist())
 
 
 def _discard(lake: Lake, done: list[Replayed]) -> None:
     discard(lake, [part.written for part in done])
-    for part in done:
-        if part.left is not None:
-            (lake.path(DEAD_LETTERS) / part.left.path).unlink(missing_ok=True)
+    lake.storage.delete(f"{DEAD_LETTERS}/{part.left.path}" for part in done if part.left is not None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +22,7 @@ from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.inspect.sql_filter import rows_where
 from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.sources.record_ids import record_of
+from postroom.pipeline.storage.interface import Storage
 from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile, write_batch
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS
 
@@ -35,7 +36,6 @@ class ReplayTask(msgspec.Struct, frozen=True):
     """Files of dead letters that are taken together, and which of their letters are meant (all without a condition)."""
 
     job: Job
-    letters: str
     files: tuple[AddedFile, ...]
     where: str = ""
 
@@ -63,23 +63,23 @@ class Round(msgspec.Struct):
     seen: set[int]
 
 
-def replay_encoded(task: bytes) -> bytes:
+def replay_encoded(storages: tuple[Storage, Storage], task: bytes) -> bytes:
     """Run a task that came as JSON; its result is MessagePack. Spark unpickles this function in its workers."""
-    return msgspec.msgpack.encode(replay_files(msgspec.json.decode(task, type=ReplayTask)))
+    return msgspec.msgpack.encode(replay_files(msgspec.json.decode(task, type=ReplayTask), *storages))
 
 
-def replay_files(task: ReplayTask) -> Replayed:
-    """Sort the letters of some files again."""
-    letters = _read(task)
+def replay_files(task: ReplayTask, letters_in: Storage, lake: Storage) -> Replayed:
+    """Sort the letters of some files in one lake again, into the same one or, to try it, into another."""
+    letters = _read(task, letters_in)
     mask = rows_where(letters, task.where)
     chosen, others = letters.filter(mask), letters.filter(pc.invert(mask))
     landed: list[WrittenFile] = []
     schemas: dict[str, bytes] = {}
     still: list[pa.Table] = []
     for part in _rounds(chosen):
-        written = write_batch(task.job, _records(part))
-        mine = list(_landed(task.job, written, part))
-        left = _still_dead(task.job, written, part, chosen)
+        written = write_batch(task.job, _records(part), lake)
+        mine = list(_landed(task.job, lake, written, part))
+        left = _still_dead(task.job, lake, written, part, chosen)
         _check(task.job, part)
         landed.extend(mine)
         schemas |= {file.folder: written.schemas[file.folder] for file in mine}
@@ -92,14 +92,14 @@ def replay_files(task: ReplayTask) -> Replayed:
         chosen.num_rows,
         TaskResult(sum(file.rows for file in landed), {}, landed, schemas),
         dict(Counter(dead.column("outcome").to_pylist())),
-        _write_left(task.job, left_over) if changed and left_over.num_rows else None,
+        _write_left(task.job, lake, left_over) if changed and left_over.num_rows else None,
         left_over.schema.serialize().to_pybytes(),
         changed,
     )
 
 
-def _read(task: ReplayTask) -> pa.Table:
-    tables = [pq.ParquetFile(Path(task.letters) / file.path).read() for file in task.files]
+def _read(task: ReplayTask, letters: Storage) -> pa.Table:
+    tables = [_file(letters, f"{DEAD_LETTERS}/{file.path}").read() for file in task.files]
     table = pa.concat_tables(tables, promote_options="default").combine_chunks()
     if TRIED_AT.name in table.schema.names:
         return table
@@ -148,34 +148,33 @@ def _owners(part: Round, ids: Iterable[str]) -> list[int | None]:
     return owners
 
 
-def _landed(job: Job, written: TaskResult, part: Round) -> Iterator[WrittenFile]:
+def _landed(job: Job, lake: Storage, written: TaskResult, part: Round) -> Iterator[WrittenFile]:
     """The files of landed rows without those messages of a batch that are no letters: they landed long ago."""
     for file in written.files:
         if file.folder == DEAD_LETTERS:
             continue
-        path = Path(job.lake) / file.folder / file.path
-        owners = _owners(part, pq.ParquetFile(path).read(["_record_id"]).column(0).to_pylist())
+        path = f"{file.folder}/{file.path}"
+        owners = _owners(part, _file(lake, path).read(["_record_id"]).column(0).to_pylist())
         if None not in owners:
             yield file
             continue
-        table = pq.ParquetFile(path).read().filter(pa.array([owner is not None for owner in owners]))
-        path.unlink()
+        table = _file(lake, path).read().filter(pa.array([owner is not None for owner in owners]))
+        lake.delete([path])
         if table.num_rows:
-            target = path.with_name(f"part-{job.batch_name}-{uuid4().hex}.parquet")
-            name = str(Path(file.path).with_name(target.name))
-            size = _write(table, target)
+            name = str(PurePosixPath(file.path).with_name(f"part-{job.batch_name}-{uuid4().hex}.parquet"))
+            size = _write(table, lake, f"{file.folder}/{name}")
             yield msgspec.structs.replace(file, path=name, size=size, rows=table.num_rows)
 
 
-def _still_dead(job: Job, written: TaskResult, part: Round, chosen: pa.Table) -> pa.Table:
+def _still_dead(job: Job, lake: Storage, written: TaskResult, part: Round, chosen: pa.Table) -> pa.Table:
     """The letters that are dead again, with what the new try says of them."""
     found: list[pa.Table] = []
     numbers: list[int] = []
     for file in written.files:
         if file.folder == DEAD_LETTERS:
-            path = Path(job.lake) / file.folder / file.path
-            table = pq.ParquetFile(path).read()
-            path.unlink()
+            path = f"{file.folder}/{file.path}"
+            table = _file(lake, path).read()
+            lake.delete([path])
             owners = _owners(part, table.column("_record_id").to_pylist())
             found.append(table.filter(pa.array([owner is not None for owner in owners])))
             numbers.extend(owner for owner in owners if owner is not None)
@@ -214,14 +213,17 @@ def _check(job: Job, part: Round) -> None:
         )
 
 
-def _write_left(job: Job, table: pa.Table) -> AddedFile:
-    folder = Path(job.lake) / DEAD_LETTERS
-    folder.mkdir(exist_ok=True)
-    path = folder / f"part-{job.batch_name}-{uuid4().hex}.parquet"
-    size = _write(table, path)
-    return AddedFile(path.name, size, pq.read_metadata(path).num_rows)
+def _write_left(job: Job, lake: Storage, table: pa.Table) -> AddedFile:
+    name = f"part-{job.batch_name}-{uuid4().hex}.parquet"
+    size = _write(table, lake, f"{DEAD_LETTERS}/{name}")
+    return AddedFile(name, size, _file(lake, f"{DEAD_LETTERS}/{name}").metadata.num_rows)
 
 
-def _write(table: pa.Table, path: Path) -> int:
-    pq.write_table(table, path, compression="zstd", compression_level=1)
-    return path.stat().st_size
+def _write(table: pa.Table, lake: Storage, path: str) -> int:
+    with lake.output(path) as file:
+        pq.write_table(table, file, compression="zstd", compression_level=1)
+        return int(file.tell())
+
+
+def _file(lake: Storage, path: str) -> pq.ParquetFile:
+    return pq.ParquetFile(lake.input(path))

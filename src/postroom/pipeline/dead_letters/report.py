@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
-from deltalake import DeltaTable
 
 from postroom.errors import BadFlag
 from postroom.messages.definitions.definition import Constraint
@@ -98,12 +99,32 @@ def letter_files(lake: Lake, where: str = "") -> list[LetterFile]:
     """The files of the table of dead letters, each with the number of letters for which a condition holds."""
     if not lake.has(DEAD_LETTERS):
         return []
-    actions: Any = pa.table(DeltaTable(lake.path(DEAD_LETTERS)).get_add_actions(flatten=True))
+    actions: Any = pa.table(lake.table(DEAD_LETTERS).get_add_actions(flatten=True))
     rows = zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes", "num_records")), strict=True)
     files = [LetterFile(path, size, count, count) for path, size, count in sorted(rows)]
     if not where.strip() or not files:
         return files
-    paths = ", ".join(text(str(lake.path(DEAD_LETTERS) / file.path)) for file in files)
+    with _files_here(lake, files) as folder:
+        return _count_chosen(folder, files, where)
+
+
+@contextmanager
+def _files_here(lake: Lake, files: list[LetterFile]) -> Iterator[Path]:
+    """A folder with some files of the table: its own, or copies of what is in an object store."""
+    if lake.storage.folder is not None:
+        yield lake.path(DEAD_LETTERS)
+        return
+    with TemporaryDirectory(prefix="postroom-letters-") as scratch:
+        folder = Path(scratch)
+        for file, data in zip(
+            files, lake.storage.map(lambda f: lake.storage.read(f"{DEAD_LETTERS}/{f.path}"), files), strict=True
+        ):
+            (folder / file.path).write_bytes(data)
+        yield folder
+
+
+def _count_chosen(folder: Path, files: list[LetterFile], where: str) -> list[LetterFile]:
+    paths = ", ".join(text(str(folder / file.path)) for file in files)
 
     def offer(connection: DuckDBPyConnection) -> None:
         connection.execute(f"SET allowed_paths = [{paths}]")

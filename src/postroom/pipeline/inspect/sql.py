@@ -14,6 +14,7 @@ import msgspec
 
 from postroom.errors import BadFlag, ExtraMissing, LakeRefused
 from postroom.pipeline.lake.lake import Lake, TableLocation
+from postroom.pipeline.storage.errors import telling_errors
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER
 
 if TYPE_CHECKING:
@@ -122,13 +123,14 @@ def only_select(connection: DuckDBPyConnection, sql: str) -> None:
 def add_table(connection: DuckDBPyConnection, lake: Lake, folder: str, name: str, schema: str = _MAIN) -> None:
     """Offer a table of the lake; it is read when somebody asks, and then only what they ask for."""
     import duckdb
-    from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
+    place = f"{lake.url}/{folder}"
     try:
-        rows = DeltaTable(lake.path(folder)).to_pyarrow_dataset()
+        with telling_errors(place, DeltaError):
+            rows = lake.table(folder).to_pyarrow_dataset()
     except DeltaError as error:
-        raise LakeRefused(f"this table cannot be read: {error}", place=str(lake.path(folder))) from None
+        raise LakeRefused(f"this table cannot be read: {error}", place=place) from None
     full_schema = f"{_DATABASE}.{quoted(schema)}"
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {full_schema}")
     connection.execute(f"SET schema = {text(full_schema)}")

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from deltalake import DeltaTable
 
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.inspect.sql import quoted, sql_tables
@@ -63,7 +62,7 @@ def list_tables(lake: Lake) -> list[TableInfo]:
 def _info(
     lake: Lake, location: TableLocation, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]
 ) -> TableInfo:
-    table = DeltaTable(lake.path(location.folder))
+    table = lake.table(location.folder)
     definition = table.metadata().name or ""
     columns = dict(_columns(msgspec.json.decode(table.schema().to_json())["fields"], ""))
     return TableInfo(

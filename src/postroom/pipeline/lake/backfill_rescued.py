@@ -8,9 +8,9 @@ so that it is lifted once, however often this runs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, Schema
+from deltalake import Schema
 
 from postroom.catalog.catalog import Catalog
 from postroom.errors import MessageUnknown
@@ -28,7 +28,7 @@ from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.engine import Engine
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.file_exchange import exchange_files, files_of, retry_exchange
-from postroom.pipeline.lake.lake import Lake, open_lake
+from postroom.pipeline.lake.lake import Lake, Place, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
 from postroom.pipeline.lake.manifest import AddedFile, SchemaChange, TableCommit, check_balance
 from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
@@ -65,18 +65,19 @@ class Backfill(msgspec.Struct, frozen=True):
 
 
 def backfill(
-    lake: str | Path,
+    lake: Place,
     catalog: Catalog | CompiledCatalog | None = None,
     *,
     message: str = "",
     dry_run: bool = False,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Backfill:
     """Lift rescued members of payloads into the columns that a catalog declares for them by now.
 
     Without a catalog each table follows the one that its message was sorted by last. `message` (an xid) takes only the
     tables of one definition. `dry_run` changes nothing and tells what would be lifted.
     """
-    target = open_lake(lake)
+    target = open_lake(lake, storage_options)
     compiled = catalog.compiled if isinstance(catalog, Catalog) else catalog
     if dry_run:
         tables = [_Table(target, *known) for known in _tables(target, compiled, message)]
@@ -101,7 +102,7 @@ def _tables(
     catalogs = _Catalogs(lake, catalog)
     is_known = False
     for location in lake.tables():
-        xid = open_table(lake.path(location.folder)).metadata().name or ""
+        xid = open_table(lake, location.folder).metadata().name or ""
         if message and xid != message:
             continue
         found = catalogs.find(xid)
@@ -163,7 +164,7 @@ class _Table:
         self.paths: list[str] = []
         self.report: TableBackfill | None = None
         self.commit: TableCommit | None = None
-        self._path = lake.path(folder)
+        self._lake = lake
         self._definition = definition
         self._schema = arrow_schema(layout.columns)
         self._lifter = lifter
@@ -175,8 +176,8 @@ class _Table:
 
     def _concerned(self) -> Iterator[AddedFile]:
         """The files with rows that have something rescued which has a column now."""
-        for file in files_of(DeltaTable(self._path)):
-            parquet = pq.ParquetFile(self._path / file.path)
+        for file in files_of(self._lake.table(self.folder)):
+            parquet = self._opened(file)
             if RESCUED in parquet.schema_arrow.names:
                 texts = pc.unique(parquet.read([RESCUED]).column(0)).to_pylist()
                 if any(text is not None and self._lifter.concerns(text) for text in texts):
@@ -188,12 +189,12 @@ class _Table:
         removed: list[AddedFile] = []
         added: list[AddedFile] = []
         try:
-            present = DeltaTable(self._path).schema().to_json()
+            present = self._lake.table(self.folder).schema().to_json()
             _, self.paths = new_columns(present, Schema.from_arrow(self._schema).to_json())
         except Incompatible as difference:
             why, files = str(difference), []
         for file in files:
-            changed = self._lifted(pq.ParquetFile(self._path / file.path).read())
+            changed = self._lifted(self._opened(file).read())
             if changed is not None and job is not None:
                 removed.append(file)
                 added.append(self._written(job, file, changed))
@@ -213,10 +214,13 @@ class _Table:
             )
 
     def _written(self, job: Job, old: AddedFile, table: pa.Table) -> AddedFile:
-        name = f"part-{job.batch_name}-{uuid4().hex}.parquet"
-        size, rows = write_parquet(table, (self._path / old.path).with_name(name))
+        path = PurePosixPath(old.path).with_name(f"part-{job.batch_name}-{uuid4().hex}.parquet")
+        size, rows = write_parquet(table, self._lake.storage, f"{self.folder}/{path}")
         check_balance(job, old.rows, {self._definition.xid: rows}, {})
-        return AddedFile(str(Path(old.path).with_name(name)), size, rows, old.partition)
+        return AddedFile(str(path), size, rows, old.partition)
+
+    def _opened(self, file: AddedFile) -> pq.ParquetFile:
+        return pq.ParquetFile(self._lake.storage.input(f"{self.folder}/{file.path}"))
 
     def _lifted(self, table: pa.Table) -> pa.Table | None:
         """The rows of a file after lifting; None where nothing can be lifted."""
@@ -244,7 +248,7 @@ class _Table:
 
 
 def _job(lake: Lake, run: str, catalog: CompiledCatalog) -> Job:
-    return Job(str(lake.root), lake.keep_catalog(catalog), "strict", run, 0, datetime.now(UTC))
+    return Job(lake.url, lake.keep_catalog(catalog), "strict", run, 0, datetime.now(UTC))
 
 
 def _commit(lake: Lake, run: str, tables: list[_Table]) -> LedgerEntry | None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 from deltalake import DeltaTable, Field
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.batch_spec import Job
-from postroom.pipeline.lake.batch_leases import put_by
+from postroom.pipeline.lake.batch_leases import check_lease, put_by
 from postroom.pipeline.lake.commit_plan import plan_manifest
 from postroom.pipeline.lake.create_table import create_table
 from postroom.pipeline.lake.lake import Lake
@@ -24,31 +24,34 @@ from postroom.pipeline.lake.manifest import (
     AddedFile,
     Manifest,
     TableCommit,
-    manifest_path,
     put_manifest,
     read_manifest,
     unfinished,
 )
 from postroom.pipeline.lake.orphan_files import sweep_ledger
 from postroom.pipeline.lake.schema_evolution import new_columns
-from postroom.pipeline.lake.table_cache import has_batch, open_table
+from postroom.pipeline.lake.table_cache import find_table, has_batch
 from postroom.pipeline.lake.table_properties import renew_properties
+from postroom.pipeline.storage.errors import storage_error, telling_errors, without_secrets
 from postroom.pipeline.worker.sort_task import TaskResult
 
 PARALLEL_COMMITS = 8
+# How often a commit is tried again because of others.
+MOST_TRIES = 10
 
 
 def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[TaskResult]) -> LedgerEntry:
     """Bring what the tasks wrote into the tables, exactly once; an earlier commit of the same batch wins."""
     written = list(written)
-    with lake.lock():
+    with lake.lock() as lock:
         done = find_entry(lake, job.run, job.batch)
         if done is not None:
             discard(lake, written)
             return done
+        check_lease(lake, job)
         check_files(lake, written)
         manifest = plan_manifest(lake, job, source, written)
-        if not put_manifest(lake, manifest):
+        if not put_manifest(lake, manifest, lock):
             discard(lake, written)
             manifest = read_manifest(lake, job.run, job.batch) or manifest
         return apply_locked(lake, manifest)
@@ -66,13 +69,18 @@ def finish_locked(lake: Lake) -> list[LedgerEntry]:
     for run, batch in unfinished(lake):
         manifest = read_manifest(lake, run, batch)
         if manifest is not None:
-            sweep_ledger(lake, manifest_path(lake, run, batch).stat().st_mtime)
+            sweep_ledger(lake, run, batch)
             entries.append(apply_locked(lake, manifest))
     return entries
 
 
 def apply_locked(lake: Lake, manifest: Manifest) -> LedgerEntry:
     """Apply a manifest; for who holds the lake's lock already."""
+    done = find_entry(lake, manifest.run, manifest.batch) if lake.storage.folder is None else None
+    if done is not None:
+        # Of a process that was away for so long that another one sorted the batch: its own files do not count.
+        put_by(lake, manifest)
+        return done
     with ThreadPoolExecutor(PARALLEL_COMMITS) as pool:
         # list() brings an error of any table here, before the ledger says that all is well.
         list(pool.map(lambda table: commit_table(lake, manifest, table), manifest.tables))
@@ -83,16 +91,34 @@ def apply_locked(lake: Lake, manifest: Manifest) -> LedgerEntry:
 
 def commit_table(lake: Lake, manifest: Manifest, table: TableCommit) -> None:
     """Add the files of a batch to one table, once; the table is made or widened first."""
-    folder = lake.path(table.folder)
+    with telling_errors(f"{lake.url}/{table.folder}", DeltaError):
+        try:
+            for _ in range(MOST_TRIES):
+                if _is_committed(lake, manifest, table):
+                    return
+        except DeltaError as error:
+            if storage_error(error, lake.url) is not None:
+                raise
+            text = without_secrets(str(error))
+            raise LakeRefused(f"the table cannot be written: {text}", place=table.folder) from error
+    raise LakeRefused("others write to this table all the time.", place=table.folder, remedy="Run it again.")
+
+
+def _is_committed(lake: Lake, manifest: Manifest, table: TableCommit) -> bool:
+    """Try to add the files of a batch to one table; False when somebody else was quicker."""
+    delta = find_table(lake, table.folder)
+    if delta is None:
+        return create_table(lake, manifest, table)
+    if has_batch(delta, manifest.run, manifest.batch):
+        return True
     try:
-        if not lake.has(table.folder):
-            create_table(folder, manifest, table)
-            return
-        delta = open_table(folder)
-        if not has_batch(delta, manifest.run, manifest.batch):
-            _append(delta, manifest, table)
-    except DeltaError as error:
-        raise LakeRefused(f"the table cannot be written: {_first_line(error)}", place=table.folder) from error
+        _append(delta, manifest, table)
+    except CommitFailedError:
+        # Locks of object stores end with time: two processes may apply the same manifest, and one is refused here.
+        if lake.storage.folder is not None:
+            raise
+        return False
+    return True
 
 
 def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
@@ -127,19 +153,16 @@ def _statistics(file: AddedFile) -> str:
 
 
 def check_files(lake: Lake, written: Iterable[TaskResult]) -> None:
-    """Raise when a file of the batch is gone: then it was swept away, because its driver seemed dead."""
+    """Raise when a file of the batch is gone: then it was swept away, because its driver seemed dead.
+
+    In an object store the lease says so: to ask for each file would take as long as to write it.
+    """
     for task in written:
         for file in task.files:
-            if not (lake.path(file.folder) / file.path).exists():
+            if lake.storage.folder is not None and not lake.storage.exists(f"{file.folder}/{file.path}"):
                 raise LakeRefused("a file of this batch is gone: the batch was given up.", place=file.folder)
 
 
 def discard(lake: Lake, written: Iterable[TaskResult]) -> None:
     """Remove the files of tasks whose batch will not be committed."""
-    for task in written:
-        for file in task.files:
-            (lake.path(file.folder) / file.path).unlink(missing_ok=True)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+    lake.storage.delete(f"{file.folder}/{file.path}" for task in written for file in task.files)

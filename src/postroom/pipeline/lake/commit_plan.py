@@ -14,7 +14,7 @@ from postroom.pipeline.lake.create_table import LANDED_ON
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, check_balance
 from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
-from postroom.pipeline.lake.table_cache import open_table
+from postroom.pipeline.lake.table_cache import find_table
 from postroom.pipeline.lake.table_properties import properties_of
 from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS
@@ -38,7 +38,7 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) 
     by_folder: dict[str, list[WrittenFile]] = {}
     for file in files:
         by_folder.setdefault(file.folder, []).append(file)
-    plans = TablePlans(lake, job)
+    plans = TablePlans(lake, job, sorted(schemas))
     planned = [plans.plan(folder, schemas[folder], by_folder[folder]) for folder in sorted(schemas)]
     return Manifest(
         run=job.run,
@@ -57,13 +57,18 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) 
 class TablePlans:
     """Plans for the tables of one batch; what they share is read once."""
 
-    def __init__(self, lake: Lake, job: Job) -> None:
+    def __init__(self, lake: Lake, job: Job, folders: list[str]) -> None:
         self._lake = lake
         self._job = job
         self._definitions: Mapping[str, Definition] = {
             definition.xid: definition for definition in lake.catalog(job.catalog).definitions
         }
-        self._successors: dict[str, dict[str, list[int]]] = {}
+        parents = sorted({folder.rpartition("/")[0] for folder in folders})
+        found = lake.storage.map(lambda parent: _successors(lake, parent), parents)
+        self._successors: dict[str, dict[str, list[int]]] = dict(zip(parents, found, strict=True))
+        names = [name for folder in folders for name in self._candidates(folder)]
+        tables = lake.storage.map(lambda name: find_table(lake, name), names)
+        self._tables = {name: table for name, table in zip(names, tables, strict=True) if table is not None}
 
     def plan(
         self, folder: str, arrow_schema: bytes, files: list[WrittenFile]
@@ -98,13 +103,13 @@ class TablePlans:
         """A table stays as it was made; what is asked for now decides about new tables."""
         if not present:
             return self._job.partition_by_date
-        return LANDED_ON in open_table(self._lake.path(present[0])).metadata().partition_columns
+        return LANDED_ON in self._tables[present[0]].metadata().partition_columns
 
     def _choose(self, folder: str, present: list[str], schema: str, definition: str) -> tuple[str, SchemaChange | None]:
         """The newest table of a definition that can take the columns, or the name of a new one."""
         why = ""
         for candidate in present:
-            table = open_table(self._lake.path(candidate))
+            table = self._tables[candidate]
             _check_owner(table, definition, candidate)
             try:
                 _, paths = new_columns(table.schema().to_json(), schema)
@@ -120,24 +125,23 @@ class TablePlans:
 
     def _generations(self, folder: str) -> list[str]:
         """The tables of a definition, newest first: `m@3`, `m@2`, `m`."""
+        return [name for name in self._candidates(folder) if name in self._tables]
+
+    def _candidates(self, folder: str) -> list[str]:
         parent, _, name = folder.rpartition("/")
-        if parent not in self._successors:
-            self._successors[parent] = _successors(self._lake, parent)
         numbers = sorted(self._successors[parent].get(name, ()), reverse=True)
-        names = [f"{folder}@{number}" for number in numbers] + [folder]
-        return [name for name in names if self._lake.has(name)]
+        return [f"{folder}@{number}" for number in numbers] + [folder]
 
     def _move(self, files: list[WrittenFile], folder: str, target: str) -> None:
-        self._lake.path(target).mkdir(exist_ok=True)
-        for file in files:
-            (self._lake.path(folder) / file.path).rename(self._lake.path(target) / file.path)
+        storage = self._lake.storage
+        list(storage.map(lambda file: storage.move(f"{folder}/{file.path}", f"{target}/{file.path}"), files))
 
 
 def _successors(lake: Lake, parent: str) -> dict[str, list[int]]:
     """The numbers `n` of the folders `<message>@<n>` in a group's folder, by message."""
     found: dict[str, list[int]] = {}
-    for path in lake.path(parent).iterdir():
-        message, mark, number = path.name.rpartition("@")
+    for name in lake.storage.folders(parent):
+        message, mark, number = name.rpartition("@")
         if mark and number.isdigit():
             found.setdefault(message, []).append(int(number))
     return found

@@ -7,23 +7,24 @@ backfills. What was exchanged stays on disk for those who read an older version,
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
 from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from postroom.errors import LakeRefused, MessageUnknown, UsageError
 from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.lake.file_exchange import exchange_files, files_of, retry_exchange
-from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake, open_lake
+from postroom.pipeline.lake.lake import CATALOGS, DEAD_LETTERS, LEDGER, Lake, Place, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
 from postroom.pipeline.lake.manifest import COMPACTION, AddedFile, TableCommit
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.lake.struct_columns import align_table, merge_schemas
+from postroom.pipeline.storage.errors import telling_errors
 from postroom.pipeline.worker.parquet_writer import write_pieces
 
 SOURCE = "files of tables"
@@ -63,13 +64,14 @@ class Upkeep(msgspec.Struct, frozen=True):
 
 
 def tidy(
-    lake: str | Path,
+    lake: Place,
     *,
     message: str = "",
     target_mb: int = TARGET_MB,
     most_mb: int = MOST_MB,
     keep_hours: int = KEEP_HOURS,
     dry_run: bool = False,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Upkeep:
     """Compact small files of tables, remove files and log entries that nobody can need any more.
 
@@ -78,7 +80,7 @@ def tidy(
     """
     if target_mb < 1 or most_mb < 1 or keep_hours < 0:
         raise UsageError("sizes are at least 1 MB, and hours are not negative.", place="tidy")
-    target = open_lake(lake)
+    target = open_lake(lake, storage_options)
     if dry_run:
         compactions, is_complete = _plan(target, message, target_mb * MB, most_mb * MB)
         return Upkeep(tuple(one.report() for one in compactions), is_complete=is_complete)
@@ -93,9 +95,9 @@ def tidy(
     finish_commits(target)
     orphans = sweep(target)
     compactions, is_complete, entry = retry_exchange(target, COMPACTION, attempt)
-    reports = tuple(one.report(_clean(one.path, keep_hours)) for one in compactions)
+    reports = tuple(one.report(_clean(target, one.folder, keep_hours)) for one in compactions)
     if target.has(LEDGER):
-        _clean(target.path(LEDGER), keep_hours)
+        _clean(target, LEDGER, keep_hours)
     return Upkeep(reports, orphans, _forget_catalogs(target), is_complete, entry)
 
 
@@ -104,7 +106,7 @@ def _plan(lake: Lake, message: str, target: int, most: int) -> tuple[list[_Compa
     found: list[_Compaction] = []
     left, is_complete = most, True
     for folder in _folders(lake, message):
-        one = _Compaction(lake.path(folder), folder, target, left)
+        one = _Compaction(lake, folder, target, left)
         left -= one.bytes_read
         is_complete = is_complete and one.is_complete
         found.append(one)
@@ -117,7 +119,7 @@ def _plan(lake: Lake, message: str, target: int, most: int) -> tuple[list[_Compa
 
 def _folders(lake: Lake, message: str) -> Iterator[str]:
     for location in lake.tables():
-        if not message or DeltaTable(lake.path(location.folder)).metadata().name == message:
+        if not message or lake.table(location.folder).metadata().name == message:
             yield location.folder
     if not message and lake.has(DEAD_LETTERS):
         yield DEAD_LETTERS
@@ -126,10 +128,10 @@ def _folders(lake: Lake, message: str) -> Iterator[str]:
 class _Compaction:
     """One table, and which of its files are brought together."""
 
-    def __init__(self, path: Path, folder: str, target: int, most: int) -> None:
-        self.path = path
-        self._folder = folder
-        self._table = DeltaTable(path)
+    def __init__(self, lake: Lake, folder: str, target: int, most: int) -> None:
+        self._lake = lake
+        self.folder = folder
+        self._table = lake.table(folder)
         files = list(files_of(self._table))
         self._count = len(files)
         wanted = list(_bins(files, target))
@@ -146,7 +148,7 @@ class _Compaction:
         """What was done, or would be."""
         compacted = sum(map(len, self._bins))
         after = self._count - compacted + len(self._bins)
-        return TableUpkeep(self._folder, self._count, after, compacted, self.bytes_read, removed)
+        return TableUpkeep(self.folder, self._count, after, compacted, self.bytes_read, removed)
 
     def write(self, run: str) -> TableCommit | None:
         """Write the new files; what a manifest says of them."""
@@ -154,27 +156,30 @@ class _Compaction:
             return None
         metadata = self._table.metadata()
         return TableCommit(
-            self._folder,
+            self.folder,
             self._table.schema().to_json(),
             tuple(self._written(run, files) for files in self._bins),
-            metadata.name or self._folder,
+            metadata.name or self.folder,
             removed=tuple(file for files in self._bins for file in files),
             partition=dict.fromkeys(metadata.partition_columns, ""),
         )
 
     def _written(self, run: str, files: list[AddedFile]) -> AddedFile:
-        path = Path(files[0].path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")
-        schema = merge_schemas(pq.read_schema(self.path / file.path) for file in files)
-        tables = (align_table(pq.ParquetFile(self.path / file.path).read(), schema) for file in files)
-        size, rows = write_pieces(_gathered(tables), schema, self.path / path)
+        path = PurePosixPath(files[0].path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")
+        schema = merge_schemas(self._opened(file).schema_arrow for file in files)
+        tables = (align_table(self._opened(file).read(), schema) for file in files)
+        size, rows = write_pieces(_gathered(tables), schema, self._lake.storage, f"{self.folder}/{path}")
         if rows != sum(file.rows for file in files):
             raise LakeRefused(
                 f"its small files have {rows:,} rows, but its log says {sum(file.rows for file in files):,}; "
                 "nothing was changed.",
-                place=self._folder,
+                place=self.folder,
                 remedy="`postroom tables --check` says which tables differ from the ledger.",
             )
         return AddedFile(str(path), size, rows, files[0].partition)
+
+    def _opened(self, file: AddedFile) -> pq.ParquetFile:
+        return pq.ParquetFile(self._lake.storage.input(f"{self.folder}/{file.path}"))
 
 
 def _bins(files: Iterable[AddedFile], target: int) -> Iterator[list[AddedFile]]:
@@ -206,23 +211,24 @@ def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _clean(path: Path, keep_hours: int) -> int:
+def _clean(lake: Lake, folder: str, keep_hours: int) -> int:
     """Shorten the log of a table, and remove files that no version has which is younger than `keep_hours`."""
-    table = DeltaTable(path)
-    table.create_checkpoint()
-    table.cleanup_metadata()
+    table = lake.table(folder)
     is_full = keep_hours >= FULL_VACUUM_HOURS
-    return len(table.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=is_full))
+    with telling_errors(f"{lake.url}/{folder}", DeltaError):
+        table.create_checkpoint()
+        table.cleanup_metadata()
+        return len(table.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=is_full))
 
 
 def _forget_catalogs(lake: Lake) -> int:
     """Remove compiled catalogs that no batch of the ledger was sorted with; young ones may be about to be used."""
     used = {entry.catalog for entry in read_ledger(lake)}
+    files = lake.storage.files(CATALOGS)
     old = [
-        path
-        for path in lake.catalogs.iterdir()
-        if path.name not in used and time.time() - path.stat().st_mtime > CATALOG_KEPT_S
+        file.path
+        for file in files
+        if file.path.rpartition("/")[2] not in used and time.time() - file.modified > CATALOG_KEPT_S
     ]
-    for path in old:
-        path.unlink(missing_ok=True)
+    lake.storage.delete(old)
     return len(old)

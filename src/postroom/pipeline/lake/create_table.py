@@ -7,14 +7,13 @@ a table without them when the process dies in between.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from time import time
 from uuid import uuid4
 
 import msgspec
 
+from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.manifest import Manifest, TableCommit
 
 LANDED_ON = "_landed_on"
@@ -24,19 +23,10 @@ FIRST_COMMIT = f"{0:020}.json"
 _PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
-def create_table(folder: Path, manifest: Manifest, table: TableCommit) -> None:
-    """Make a table with the files of a batch in it; raises FileExistsError when there is one already."""
-    log = folder / "_delta_log"
-    log.mkdir(parents=True, exist_ok=True)
-    partial = log / f".{uuid4().hex}.tmp"
-    with partial.open("wb") as file:
-        file.write(b"\n".join(map(msgspec.json.encode, _actions(manifest, table))))
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(partial, log / FIRST_COMMIT)
-    finally:
-        partial.unlink()
+def create_table(lake: Lake, manifest: Manifest, table: TableCommit) -> bool:
+    """Make a table with the files of a batch in it; False when there is one already."""
+    log = b"\n".join(map(msgspec.json.encode, _actions(manifest, table)))
+    return lake.storage.create(f"{table.folder}/_delta_log/{FIRST_COMMIT}", log)
 
 
 def _actions(manifest: Manifest, table: TableCommit) -> Iterable[dict[str, object]]:

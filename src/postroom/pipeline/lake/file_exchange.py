@@ -44,9 +44,7 @@ def retry_exchange(lake: Lake, kind: str, attempt: Callable[[str], Result]) -> R
             continue
         finally:
             sweep(lake)
-    raise LakeRefused(
-        "others exchange files of these tables.", place=str(lake.root), remedy="Try again when they are done."
-    )
+    raise LakeRefused("others exchange files of these tables.", place=lake.url, remedy="Try again when they are done.")
 
 
 def exchange_files(
@@ -62,11 +60,11 @@ def exchange_files(
     """Commit new files of tables in place of old ones; raises FilesReplaced when an old one is not there any more."""
     if not commits:
         return None
-    with lake.lock():
+    with lake.lock() as lock:
         # Processes that died may have exchanged the same files.
         finish_locked(lake)
         for commit in commits:
-            there = {file.path for file in files_of(DeltaTable(lake.path(commit.folder)))}
+            there = {file.path for file in files_of(lake.table(commit.folder))}
             if any(file.path not in there for file in commit.removed):
                 raise FilesReplaced
         manifest = Manifest(
@@ -82,7 +80,7 @@ def exchange_files(
             changes=changes,
             kind=kind,
         )
-        put_manifest(lake, manifest)
+        put_manifest(lake, manifest, lock)
         return apply_locked(lake, manifest)
 
 

@@ -1,26 +1,34 @@
-"""The folder that holds all tables of a lake, and what lies in it."""
+"""A lake: the place that holds all its tables, and what lies in it."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from uuid import uuid4
+from typing import TYPE_CHECKING, Union
 
 import msgspec
 
 from postroom.errors import FileMissing, FolderUnwritable, LakeRefused
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.lake.folder_names import id_of
-from postroom.pipeline.local_paths import local_path
+from postroom.pipeline.storage.errors import telling_errors
+from postroom.pipeline.storage.interface import Lock, Storage
+from postroom.pipeline.storage.open_storage import open_storage
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 CATALOGS = "_catalogs"
 CLAIMS = "_claims"
 MANIFESTS = "_manifests"
 ENDPOINTS = "_endpoints"
+
+
+# What people name a lake by; who has opened it already gives the lake itself.
+Place = Union[str, Path, "Lake"]
 
 
 class TableLocation(msgspec.Struct, frozen=True):
@@ -32,99 +40,133 @@ class TableLocation(msgspec.Struct, frozen=True):
 
 
 class Lake(msgspec.Struct, frozen=True):
-    """A lake on a file system."""
+    """A lake, in a folder or in an object store."""
 
-    root: Path
-
-    @property
-    def catalogs(self) -> Path:
-        """Compiled catalogs by digest."""
-        return self.root / CATALOGS
+    storage: Storage
 
     @property
-    def manifests(self) -> Path:
-        """Commits in flight."""
-        return self.root / MANIFESTS
+    def url(self) -> str:
+        """Where it lies: a path or an address."""
+        return self.storage.url
 
     @property
-    def claims(self) -> Path:
-        """Batches that are being sorted."""
-        return self.root / CLAIMS
+    def root(self) -> Path:
+        """The folder of a lake on a file system."""
+        if self.storage.folder is None:
+            raise LakeRefused("this lake is not in a folder.", place=self.url)
+        return self.storage.folder
 
     def path(self, folder: str) -> Path:
-        """The folder of a table."""
+        """The folder of a table of a lake on a file system."""
         return self.root / folder
+
+    def table(self, folder: str) -> DeltaTable:
+        """A table as it is now; raises FileNotFoundError where there is none."""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        url, options = self.storage.delta(folder)
+        with telling_errors(f"{self.url}/{folder}"):
+            try:
+                return DeltaTable(url, storage_options=options)
+            except TableNotFoundError:
+                raise FileNotFoundError(f"{self.url}/{folder}") from None
 
     def has(self, folder: str) -> bool:
         """Whether there is a Delta table in a folder of the lake."""
         # A process that dies while it makes a table leaves a log without a commit: that is no table yet.
-        return any((self.root / folder / "_delta_log").glob("[0-9]*.json"))
+        return any(name[0].isdigit() and name.endswith(".json") for name in self.storage.names(f"{folder}/_delta_log"))
 
     def tables(self) -> Iterator[TableLocation]:
         """All tables of landed messages, in order of their names."""
-        yield from self._tables(self.root, "")
-        endpoints = self.root / ENDPOINTS
-        if endpoints.is_dir():
-            yield from self._tables(endpoints, f"{ENDPOINTS}/")
+        yield from self._tables("")
+        yield from self._tables(f"{ENDPOINTS}/")
 
-    def _tables(self, base: Path, prefix: str) -> Iterator[TableLocation]:
-        for log in sorted(base.glob("[!_]*/*/_delta_log")):
-            table, group = log.parent.name, log.parent.parent.name
-            if not self.has(f"{prefix}{group}/{table}"):
-                continue
-            schema = f"endpoints/{id_of(group)}" if prefix else id_of(group)
-            yield TableLocation(f"{prefix}{group}/{table}", schema, id_of(table))
+    def _tables(self, prefix: str) -> Iterator[TableLocation]:
+        groups = [group for group in self.storage.folders(prefix.rstrip("/")) if not group.startswith("_")]
+        found = self.storage.map(lambda group: self.storage.folders(f"{prefix}{group}"), groups)
+        folders = [(group, table) for group, tables in zip(groups, found, strict=True) for table in tables]
+        # As paths are ordered, with a slash between their parts.
+        folders.sort()
+        there = self.storage.map(lambda parts: self.has(f"{prefix}{parts[0]}/{parts[1]}"), folders)
+        for (group, table), is_there in zip(folders, there, strict=True):
+            if is_there:
+                schema = f"endpoints/{id_of(group)}" if prefix else id_of(group)
+                yield TableLocation(f"{prefix}{group}/{table}", schema, id_of(table))
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> AbstractContextManager[Lock]:
         """Commit alone: a table does not refuse a batch that another process is adding at the same moment."""
-        with (self.manifests / ".lock").open("wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+        return self.storage.lock(f"{MANIFESTS}/.lock")
 
     def keep_catalog(self, catalog: CompiledCatalog) -> str:
         """Keep a compiled catalog for workers and for later, under its digest."""
-        target = self.catalogs / catalog.digest
-        if not target.exists():
-            partial = target.with_name(f".{target.name}.{uuid4().hex}")
-            partial.write_bytes(catalog.encode())
-            partial.replace(target)
+        path = f"{CATALOGS}/{catalog.digest}"
+        if not self.storage.exists(path):
+            self.storage.write(path, catalog.encode())
         return catalog.digest
 
     def catalog(self, digest: str) -> CompiledCatalog:
         """A catalog that batches were sorted with."""
-        return CompiledCatalog.decode((self.catalogs / digest).read_bytes())
+        return CompiledCatalog.decode(self.storage.read(f"{CATALOGS}/{digest}"))
 
 
-def create_lake(folder: Path | str) -> Lake:
-    """The lake in a folder, made if it is not there; refuses a folder that holds something else."""
-    lake = Lake(local_path(folder, "a lake"))
+def create_lake(place: Place, options: Mapping[str, str] | None = None) -> Lake:
+    """The lake at a place, made if it is not there; refuses a place that holds something else."""
+    if isinstance(place, Lake):
+        return place
+    lake = Lake(open_storage(place, "a lake", options))
+    if lake.storage.folder is None:
+        _check_store(lake, str(place))
+        return lake
     try:
         lake.root.mkdir(parents=True, exist_ok=True)
-        if not lake.catalogs.is_dir() and any(lake.root.iterdir()):
+        if not (lake.root / CATALOGS).is_dir() and any(lake.root.iterdir()):
             raise LakeRefused(
-                "this folder is not empty and not a lake.", place=str(folder), remedy="Name a new or empty folder."
+                "this folder is not empty and not a lake.", place=str(place), remedy="Name a new or empty folder."
             )
-        lake.catalogs.mkdir(exist_ok=True)
-        lake.manifests.mkdir(exist_ok=True)
-        probe = lake.manifests / f".probe-{os.getpid()}"
+        (lake.root / CATALOGS).mkdir(exist_ok=True)
+        (lake.root / MANIFESTS).mkdir(exist_ok=True)
+        probe = lake.root / MANIFESTS / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink()
     except (NotADirectoryError, FileExistsError):
-        raise LakeRefused("this is a file; a lake is a folder.", place=str(folder)) from None
+        raise LakeRefused("this is a file; a lake is a folder.", place=str(place)) from None
     except OSError as error:
-        raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(folder)) from None
+        raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(place)) from None
     return lake
 
 
-def open_lake(folder: Path | str) -> Lake:
+def _check_store(lake: Lake, place: str) -> None:
+    """Raise unless a lake can be where an object store shall have one."""
+    from postroom.pipeline.storage.object_store import ObjectStorage
+
+    store = lake.storage
+    if not _is_lake(store) and (store.folders("") or any(not name.startswith(".") for name in store.names(""))):
+        raise LakeRefused(
+            "there are objects in this place, but it is not a lake.", place=place, remedy="Name an empty prefix."
+        )
+    if isinstance(store, ObjectStorage):
+        store.check_conditions(MANIFESTS)
+
+
+def open_lake(place: Place, options: Mapping[str, str] | None = None) -> Lake:
     """A lake that is there already."""
-    lake = Lake(local_path(folder, "a lake"))
-    if not lake.root.exists():
-        raise FileMissing("there is no such folder.", place=str(folder), remedy="`postroom sort` makes a lake.")
-    if not lake.catalogs.is_dir():
-        raise LakeRefused("this is not a lake.", place=str(folder), remedy="`postroom sort` makes one.")
+    if isinstance(place, Lake):
+        return place
+    lake = Lake(open_storage(place, "a lake", options))
+    folder = lake.storage.folder
+    if folder is not None and not folder.exists():
+        raise FileMissing("there is no such folder.", place=str(place), remedy="`postroom sort` makes a lake.")
+    if not _is_lake(lake.storage):
+        raise LakeRefused("this is not a lake.", place=str(place), remedy="`postroom sort` makes one.")
     return lake
+
+
+def _is_lake(storage: Storage) -> bool:
+    """A folder has one for catalogs from the beginning, a store as soon as there is one in it."""
+    if storage.folder is not None:
+        return (storage.folder / CATALOGS).is_dir()
+    return any(True for _ in storage.names(CATALOGS))
 
 
 __all__ = ["DEAD_LETTERS", "LEDGER", "Lake", "TableLocation", "create_lake", "open_lake"]

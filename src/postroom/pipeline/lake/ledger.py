@@ -11,11 +11,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.manifest import Manifest, SchemaChange
+from postroom.pipeline.storage.errors import telling_errors
 from postroom.pipeline.worker.table_layout import LEDGER
 
 log = logging.getLogger(__name__)
@@ -68,8 +69,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
     """Enter a batch whose tables are all committed; a batch is entered once, however often this is called."""
-    path = str(lake.path(LEDGER))
-    if is_committed(path, manifest.run, manifest.batch):
+    if is_committed(lake, manifest.run, manifest.batch):
         found = find_entry(lake, manifest.run, manifest.batch)
         if found:
             return found
@@ -90,14 +90,30 @@ def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
     _check(lake, entry)
     rows = pa.Table.from_pylist([_row(entry)], schema=SCHEMA)
     properties = commit_properties(manifest.run, manifest.batch)
-    write_deltalake(path, rows, mode="append", schema_mode="merge", commit_properties=properties)
-    _tidy(path)
+    url, options = lake.storage.delta(LEDGER)
+    with telling_errors(f"{lake.url}/{LEDGER}", DeltaError):
+        try:
+            write_deltalake(
+                url,
+                rows,
+                mode="append",
+                schema_mode="merge",
+                commit_properties=properties,
+                storage_options=options,
+            )
+        except CommitFailedError:
+            # Locks of object stores end with time: another process has entered the same batch.
+            found = find_entry(lake, manifest.run, manifest.batch)
+            if found is None:
+                raise
+            return found
+    _tidy(lake)
     return entry
 
 
-def _tidy(path: str) -> None:
+def _tidy(lake: Lake) -> None:
     """Make one file of many from time to time: a stream adds a row, and with it a file, every few seconds."""
-    table = DeltaTable(path)
+    table = lake.table(LEDGER)
     if table.version() % TIDY_EVERY == TIDY_EVERY - 1:
         try:
             table.optimize.compact()
@@ -117,13 +133,14 @@ def read_ledger(lake: Lake) -> list[LedgerEntry]:
 
 
 def _entries(lake: Lake, wanted: tuple[str, int] | None = None) -> Iterator[LedgerEntry]:
-    if not lake.has(LEDGER):
+    table = _ledger(lake)
+    if table is None:
         return
     # Not through the table itself: Arrow then calls Python from its own threads, and at times one of them is still at
     # it when the interpreter ends, which aborts the process.
-    for path in _files(DeltaTable(lake.path(LEDGER)), wanted):
-        rows = pq.ParquetFile(lake.path(LEDGER) / path).read(use_threads=False).to_pylist(maps_as_pydicts="strict")
-        for row in rows:
+    for data in lake.storage.map(lambda path: lake.storage.read(f"{LEDGER}/{path}"), _files(table, wanted)):
+        rows = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
+        for row in rows.to_pylist(maps_as_pydicts="strict"):
             # A ledger that an earlier version began has no values in the newer columns.
             yield msgspec.convert({name: value for name, value in row.items() if value is not None}, LedgerEntry)
 
@@ -152,17 +169,23 @@ def _check(lake: Lake, entry: LedgerEntry) -> None:
         raise LakeRefused(
             f"batch {entry.run}-{entry.batch} read {entry.read:,} messages, but {sum(entry.landed.values()):,} landed "
             f"and {sum(entry.dead.values()):,} are dead; it was not entered in the ledger.",
-            place=str(lake.root),
+            place=lake.url,
             remedy="Its manifest was changed after it was written: keep the folder _manifests and report this.",
         )
 
 
-def is_committed(table: str, run: str, batch: int) -> bool:
-    """Whether a table has taken in a batch of a run already."""
-    if not DeltaTable.is_deltatable(table):
-        return False
-    version = DeltaTable(table).transaction_version(run)
+def is_committed(lake: Lake, run: str, batch: int) -> bool:
+    """Whether the ledger has taken in a batch of a run already."""
+    table = _ledger(lake)
+    version = table.transaction_version(run) if table is not None else None
     return version is not None and version >= batch
+
+
+def _ledger(lake: Lake) -> DeltaTable | None:
+    try:
+        return lake.table(LEDGER) if lake.storage.folder is None or lake.has(LEDGER) else None
+    except FileNotFoundError:
+        return None
 
 
 def commit_properties(run: str, batch: int) -> CommitProperties:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
-from pathlib import Path
-from uuid import uuid4
 
 import msgspec
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.batch_spec import Job
-from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.lake.lake import MANIFESTS, Lake
+from postroom.pipeline.storage.interface import Lock
 
 # The kind of a batch that brings the same rows in fewer files: who follows the changes of a table sees none in it.
 COMPACTION = "tidy"
@@ -65,44 +63,34 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     replayed: int = 0
 
 
-def manifest_path(lake: Lake, run: str, batch: int) -> Path:
-    """Where the manifest of a batch lies while it is in flight."""
-    return lake.manifests / f"{run}-{batch}.json"
+def manifest_path(run: str, batch: int) -> str:
+    """Where in a lake the manifest of a batch lies while it is in flight."""
+    return f"{MANIFESTS}/{run}-{batch}.json"
 
 
-def put_manifest(lake: Lake, manifest: Manifest) -> bool:
-    """Write a manifest unless the batch has one already; says whether it was written."""
-    target = manifest_path(lake, manifest.run, manifest.batch)
-    partial = target.with_name(f".{uuid4().hex}.part")
-    with partial.open("wb") as file:
-        file.write(msgspec.json.encode(manifest))
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        # A link fails when the name is taken, so of two commits of one batch only the first counts.
-        os.link(partial, target)
-    except FileExistsError:
-        return False
-    finally:
-        partial.unlink()
-    _sync_folder(target.parent)
-    return True
+def put_manifest(lake: Lake, manifest: Manifest, lock: Lock) -> bool:
+    """Write a manifest unless the batch has one already; says whether it was written. Needs the lake's lock."""
+    path, data = manifest_path(manifest.run, manifest.batch), msgspec.json.encode(manifest)
+    lock.promise(path, data)
+    # Of two commits of one batch only the first counts.
+    return lake.storage.create(path, data)
 
 
 def read_manifest(lake: Lake, run: str, batch: int) -> Manifest | None:
     """The manifest of a batch in flight, or None."""
-    path = manifest_path(lake, run, batch)
+    path = manifest_path(run, batch)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+        return msgspec.json.decode(lake.storage.read(path), type=Manifest)
     except FileNotFoundError:
         return None
     except msgspec.DecodeError as error:
-        raise LakeRefused(f"this manifest cannot be read: {error}.", place=str(path)) from None
+        raise LakeRefused(f"this manifest cannot be read: {error}.", place=f"{lake.url}/{path}") from None
 
 
 def unfinished(lake: Lake) -> list[tuple[str, int]]:
     """Run and batch of all manifests in flight, oldest batch first."""
-    names = [path.stem.rpartition("-") for path in lake.manifests.glob("[!.]*.json")]
+    found = (name.removesuffix(".json") for name in lake.storage.names(MANIFESTS) if name.endswith(".json"))
+    names = [name.rpartition("-") for name in found if not name.startswith(".")]
     return sorted((run, int(batch)) for run, _, batch in names)
 
 
@@ -115,11 +103,3 @@ def check_balance(job: Job, read: int, landed: dict[str, int], dead: dict[str, i
             place=job.lake,
             remedy="This is a fault of Postroom: please report it with the catalog.",
         )
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -7,15 +7,14 @@ tasks that died and were tried again.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 from postroom.pipeline.lake.batch_leases import Lease, expired_leases, guarded, has_leases
-from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.lake.lake import ENDPOINTS, MANIFESTS, Lake
 from postroom.pipeline.lake.ledger import find_entry
-from postroom.pipeline.lake.table_cache import open_table
+from postroom.pipeline.lake.table_cache import find_table
+from postroom.pipeline.storage.interface import StoredFile
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER
 
 log = logging.getLogger(__name__)
@@ -23,7 +22,7 @@ log = logging.getLogger(__name__)
 # A stream sweeps when this many times as long has passed as the last time took: tables may have very many files.
 PAUSE = 100
 
-Strays = dict[str, list[Path]]
+Strays = dict[str, list[str]]
 
 
 def sweep(lake: Lake) -> int:
@@ -38,10 +37,10 @@ def sweep(lake: Lake) -> int:
         # A process whose driver was killed may still be about to commit; that takes the same lock, and then finds
         # either its files or that they are gone.
         with lake.lock():
-            settled = [lease for lease in past if not _is_promised(lake, lease)]
+            settled = [lease for lease in past if not _is_promised(lake, lease) and lease.give_up()]
             swept = sum(_remove(lake, lease, strays.get(lease.batch_name, [])) for lease in settled)
-            for part in lake.manifests.glob(".*.part"):
-                part.unlink()
+            parts = [name for name in lake.storage.names(MANIFESTS) if name.startswith(".") and name.endswith(".part")]
+            lake.storage.delete(f"{MANIFESTS}/{name}" for name in parts)
         for lease in settled:
             lease.settle()
     if swept:
@@ -49,18 +48,22 @@ def sweep(lake: Lake) -> int:
     return swept
 
 
-def sweep_ledger(lake: Lake, since: float) -> None:
+def sweep_ledger(lake: Lake, run: str, batch: int) -> None:
     """Remove what a commit left that died between the file and the log of the ledger; for who holds the lake's lock.
 
     Nobody else writes to the ledger then, so of the files since the commit began those count that the log names.
     """
-    folder = lake.path(LEDGER)
-    files = [path for path in folder.glob("*.parquet") if path.stat().st_mtime >= since]
+    storage, manifest = lake.storage, f"{run}-{batch}.json"
+    since = next((file.modified for file in storage.files(MANIFESTS) if file.path.endswith(f"/{manifest}")), 0.0)
+    files = [file.path for file in storage.files(LEDGER) if _is_of(file, ".parquet", since)]
     if files:
-        logs = [path.read_text() for path in folder.glob("_delta_log/*.json") if path.stat().st_mtime >= since]
-        for file in files:
-            if not any(file.name in text for text in logs):
-                file.unlink()
+        logs = [file.path for file in storage.files(f"{LEDGER}/_delta_log") if _is_of(file, ".json", since)]
+        texts = [text.decode() for text in storage.map(storage.read, logs)]
+        storage.delete(path for path in files if not any(path.rpartition("/")[2] in text for text in texts))
+
+
+def _is_of(file: StoredFile, suffix: str, since: float) -> bool:
+    return file.path.endswith(suffix) and file.modified >= since
 
 
 class Sweeper:
@@ -84,11 +87,14 @@ def _strays(lake: Lake, past: Iterable[Lease]) -> Strays:
     """The files of some batches in the folders of all tables, without those that the batches brought in."""
     wanted = {lease.batch_name: lease.files() for lease in past}
     found: Strays = {}
-    for folder in _folders(lake):
-        for entry in os.scandir(folder):
-            batch = batch_of(entry.name)
-            if batch in wanted and entry.name not in wanted[batch]:
-                found.setdefault(batch, []).append(Path(entry.path))
+    folders = list(_folders(lake))
+    for folder, names in zip(
+        folders, lake.storage.map(lambda each: list(lake.storage.names(each)), folders), strict=True
+    ):
+        for name in names:
+            batch = batch_of(name)
+            if batch in wanted and name not in wanted[batch]:
+                found.setdefault(batch, []).append(f"{folder}/{name}")
     return found
 
 
@@ -99,29 +105,30 @@ def batch_of(name: str) -> str:
     return name.removeprefix("part-").rpartition("-")[0]
 
 
-def _folders(lake: Lake) -> Iterator[Path]:
+def _folders(lake: Lake) -> Iterator[str]:
     """All folders that have a table or were to have one."""
-    for pattern in ("[!_.]*/*", "_endpoints/*/*", DEAD_LETTERS):
-        yield from (path for path in lake.root.glob(pattern) if path.is_dir())
+    groups = [group for group in lake.storage.folders("") if not group.startswith(("_", "."))]
+    groups += [f"{ENDPOINTS}/{group}" for group in lake.storage.folders(ENDPOINTS)]
+    for group, tables in zip(groups, lake.storage.map(lake.storage.folders, groups), strict=True):
+        yield from (f"{group}/{table}" for table in tables)
+    yield DEAD_LETTERS
 
 
 def _is_promised(lake: Lake, lease: Lease) -> bool:
-    return (lake.manifests / f"{lease.batch_name}.json").exists()
+    return lake.storage.exists(f"{MANIFESTS}/{lease.batch_name}.json")
 
 
-def _remove(lake: Lake, lease: Lease, files: list[Path]) -> int:
+def _remove(lake: Lake, lease: Lease, files: list[str]) -> int:
     """Remove files of a batch, unless, against all expectation, a table has them."""
     run, _, batch = lease.batch_name.rpartition("-")
-    if not files or (not lease.note.exists() and find_entry(lake, run, int(batch)) is not None):
+    if not files or (not lease.has_note and find_entry(lake, run, int(batch)) is not None):
         return 0
-    known = {folder: _files_of_table(lake, folder) for folder in {file.parent for file in files}}
-    strays = [file for file in files if file.name not in known[file.parent]]
-    for file in strays:
-        file.unlink(missing_ok=True)
+    known = {folder: _files_of_table(lake, folder) for folder in {file.rpartition("/")[0] for file in files}}
+    strays = [file for file in files if file.rpartition("/")[2] not in known[file.rpartition("/")[0]]]
+    lake.storage.delete(strays)
     return len(strays)
 
 
-def _files_of_table(lake: Lake, folder: Path) -> set[str]:
-    if not lake.has(str(folder.relative_to(lake.root))):
-        return set()
-    return {uri.rpartition("/")[2] for uri in open_table(folder).file_uris()}
+def _files_of_table(lake: Lake, folder: str) -> set[str]:
+    table = find_table(lake, folder)
+    return {uri.rpartition("/")[2] for uri in table.file_uris()} if table is not None else set()

@@ -51,12 +51,12 @@ def differences(lake: Lake) -> Iterator[str]:
         landed.update(entry.landed)
     there: Counter[str] = Counter()
     for location in lake.tables():
-        table = DeltaTable(lake.path(location.folder))
+        table = lake.table(location.folder)
         there[table.metadata().name or location.folder] += rows_of(table)
     for definition in sorted(landed.keys() | there.keys()):
         if landed[definition] != there[definition]:
             yield f"{definition}: the ledger has {landed[definition]:,} rows, its tables have {there[definition]:,}."
-    letters = rows_of(DeltaTable(lake.path(DEAD_LETTERS))) if lake.has(DEAD_LETTERS) else 0
+    letters = rows_of(lake.table(DEAD_LETTERS)) if lake.has(DEAD_LETTERS) else 0
     if letters != balance.dead:
         yield f"The ledger has {balance.dead:,} dead letters, their table has {letters:,}."
 

@@ -7,24 +7,39 @@ date costs 0.6 ms (measured with deltalake 1.6).
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 from deltalake import DeltaTable
+
+from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.storage.errors import telling_errors
 
 MOST_OPEN = 4096
 
 
-def open_table(folder: Path) -> DeltaTable:
+def open_table(lake: Lake, folder: str) -> DeltaTable:
     """The table in a folder, as it is now; for one thread at a time."""
-    table = _opened(str(folder), (folder / "_delta_log").stat().st_ino)
-    table.update_incremental()
+    root = lake.storage.folder
+    # The number of its log tells a table in a folder from another one that was made in its place.
+    log = (root / folder / "_delta_log").stat().st_ino if root is not None else 0
+    table = _opened(lake, folder, log)
+    with telling_errors(f"{lake.url}/{folder}"):
+        table.update_incremental()
     return table
 
 
+def find_table(lake: Lake, folder: str) -> DeltaTable | None:
+    """The table in a folder, or None where there is none."""
+    if lake.storage.folder is not None and not lake.has(folder):
+        return None
+    try:
+        return open_table(lake, folder)
+    except FileNotFoundError:
+        return None
+
+
 @functools.lru_cache(maxsize=MOST_OPEN)
-def _opened(folder: str, log: int) -> DeltaTable:
-    """`log` tells a table from another one that was made in its place."""
-    return DeltaTable(folder)
+def _opened(lake: Lake, folder: str, log: int) -> DeltaTable:
+    return lake.table(folder)
 
 
 def has_batch(table: DeltaTable, run: str, batch: int) -> bool:

@@ -48,7 +48,7 @@ class Source(Protocol):
         """What ids of records name in place of brokers, `kafka://<id>`; empty where the name of a file does."""
 
 
-def open_source(source: str | Path) -> Source:
+def open_source(source: str | Path, storage_options: Mapping[str, str] | None = None) -> Source:
     """The source of a name: `kafka://…`, a file or a folder."""
     scheme = scheme_of(source)
     if scheme in ("", "file"):

@@ -6,7 +6,10 @@ needs is imported where it is used.
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +18,8 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 from postroom.errors import BadFlag
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.sources.dataframe import KEY
+from postroom.pipeline.storage.folder import FolderStorage
+from postroom.pipeline.storage.interface import Storage
 from postroom.pipeline.worker.assign_origins import RowSource, assign_origins
 from postroom.pipeline.worker.sort_task import TaskResult, write_batch
 
@@ -36,8 +41,9 @@ class TaskDone(WriterCommitMessage):
 class SortWriter(DataSourceArrowWriter):
     """Writes one batch."""
 
-    def __init__(self, job: Job, source: str, key: str = "") -> None:
+    def __init__(self, job: Job, source: str, key: str = "", storage: Storage | None = None) -> None:
         self.job = job
+        self.storage = storage or FolderStorage(Path(job.lake))
         self.source = source
         self.rows = RowSource(source or "dataframe", job.batch_name, key)
 
@@ -47,7 +53,7 @@ class SortWriter(DataSourceArrowWriter):
 
         context = TaskContext.get()
         records = assign_origins(iterator, self.rows, context.partitionId() if context else 0)
-        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, records)))
+        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, records, self.storage)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Bring the files of all tasks into the tables; runs on the driver."""
@@ -65,13 +71,19 @@ class SortWriter(DataSourceArrowWriter):
             discard(self._lake(), _written(messages))
 
     def _lake(self) -> Any:
-        from postroom.pipeline.lake.lake import open_lake
+        from postroom.pipeline.lake.lake import Lake
 
-        return open_lake(self.job.lake)
+        return Lake(self.storage)
 
 
 class SortSink(DataSource):
-    """`df.write.format("postroom")`: with the options of `write_options`, or, for our own use, a whole Job."""
+    """`df.write.format("postroom")`: with the options of `write_options`, or, for our own use, a whole Job.
+
+    Options stand in Spark's plans and pages; what opens an object store therefore goes to the workers with the writer,
+    which is pickled: `storage` belongs to a class that is made for one lake and pickled as a whole.
+    """
+
+    storage: Storage | None = None
 
     @classmethod
     def name(cls) -> str:
@@ -88,16 +100,23 @@ class SortSink(DataSource):
             )
         source = self.options.get("source", "")
         if "job" in self.options:
-            return SortWriter(msgspec.json.decode(self.options["job"], type=Job), source, KEY)
-        job = job_of(self.options, {field.name: field.dataType.simpleString() for field in schema.fields})
-        return SortWriter(job, source, self.options.get("recordId", ""))
+            return SortWriter(msgspec.json.decode(self.options["job"], type=Job), source, KEY, self.storage)
+        job, storage = job_of(self.options, {field.name: field.dataType.simpleString() for field in schema.fields})
+        return SortWriter(job, source, self.options.get("recordId", ""), storage)
 
 
-def write_to_sink(frame: DataFrame, job: Job, source: str) -> None:
+def write_to_sink(frame: DataFrame, job: Job, source: str, storage: Storage) -> None:
     """Run one batch; returns when it is committed."""
-    frame.sparkSession.dataSource.register(SortSink)
+    sink = SortSink if storage.folder is not None else _sink_of(storage)
+    frame.sparkSession.dataSource.register(sink)
     options = {"job": msgspec.json.encode(job).decode(), "source": source}
-    frame.write.format(NAME).options(**options).mode("append").save()
+    frame.write.format(sink.name()).options(**options).mode("append").save()
+
+
+def _sink_of(storage: Storage) -> type[SortSink]:
+    """The format for one object store; it has a name of its own, since others may write elsewhere at the same time."""
+    name = f"{NAME}-{hashlib.sha256(pickle.dumps(storage)).hexdigest()[:16]}"
+    return type("StoreSink", (SortSink,), {"storage": storage, "name": classmethod(lambda _: name)})
 
 
 def _written(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:

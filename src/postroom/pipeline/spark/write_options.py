@@ -7,11 +7,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from postroom.errors import BadFlag
-from postroom.pipeline.local_paths import local_path
 from postroom.pipeline.sources.dataframe import check_key, holds_records
+from postroom.pipeline.storage.open_storage import open_storage
+from postroom.pipeline.storage.options import parse_options
 
 if TYPE_CHECKING:
     from postroom.pipeline.batch_spec import Job
+    from postroom.pipeline.storage.interface import Storage
 
 # As people write them; Spark does not mind the case.
 OPTIONS = ("catalog", "lake", "source", "nulls", "endpoint", "partitionByDate", "recordId")
@@ -34,13 +36,16 @@ def check_options(options: Mapping[str, str]) -> None:
 def lake_of(options: Mapping[str, str]) -> str:
     """The lake that is written to: the option, or what `.save(…)` was given."""
     option, path = options.get("lake", ""), options.get("path", "")
-    if option and path and local_path(option, "a lake") != local_path(path, "a lake"):
+    if option and path and open_storage(option, "a lake") != open_storage(path, "a lake"):
         raise BadFlag(f"there are two lakes: the option says {option} and save(…) says {path}.")
     return option or path
 
 
-def job_of(options: Mapping[str, str], types: Mapping[str, str]) -> Job:
-    """The batch that options ask for, for a DataFrame with columns of these types; every write is a new run."""
+def job_of(options: Mapping[str, str], types: Mapping[str, str]) -> tuple[Job, Storage]:
+    """The batch that options ask for, for a DataFrame with columns of these types; every write is a new run.
+
+    What opens an object store is in the settings and the environment of the driver, since options of Spark are shown.
+    """
     from postroom.pipeline.batch_sorter import Sorter, finish_commits
     from postroom.pipeline.catalog_reload import CatalogWatch
     from postroom.pipeline.checkpoint import new_run
@@ -56,10 +61,12 @@ def job_of(options: Mapping[str, str], types: Mapping[str, str]) -> Job:
         raise BadFlag(f"this DataFrame holds no records: its columns are {', '.join(types)}.")
     if options.get("recordId"):
         check_key(options["recordId"], types)
-    local_path(folder, "a lake")
-    watch = CatalogWatch(options["catalog"], load_settings(), options.get("endpoint", ""))
-    lake = create_lake(folder)
+    settings = load_settings()
+    storage_options = parse_options(settings.storage)
+    open_storage(folder, "a lake", storage_options)
+    watch = CatalogWatch(options["catalog"], settings, options.get("endpoint", ""))
+    lake = create_lake(folder, storage_options)
     finish_commits(lake)
     by_date = options.get("partitionByDate", "").lower() == "true"
     nulls = options.get("nulls", "").lower()
-    return Sorter(lake, watch, nulls=nulls, partition_by_date=by_date).job(new_run(), 0)
+    return Sorter(lake, watch, nulls=nulls, partition_by_date=by_date).job(new_run(), 0), lake.storage

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
-from pathlib import Path
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from postroom.pipeline.storage.interface import Storage
+
+# Files that are on their way to an object store at the same time, for each task.
+UPLOADS = 8
+
 # A small file costs more to set up than to pack: snappy needs no context of its own per page.
 SMALL_ROWS = 10_000
+DENSE: dict[str, Any] = {"compression": "zstd", "compression_level": 1}
 
 # Columns of one or a few values; in others a dictionary costs more than it saves.
 REPEATED = frozenset(
@@ -25,18 +32,58 @@ REPEATED = frozenset(
 SOUGHT = frozenset({"ce_time", "_sent_at", "_position", "_landed_at", "_dead_at"})
 
 
-def write_parquet(table: pa.Table, path: Path) -> tuple[int, int]:
+def write_parquet(table: pa.Table, storage: Storage, path: str) -> tuple[int, int]:
     """Write a table; the size of the file, and the number of its rows by its footer, which is what readers believe."""
-    if table.num_rows >= SMALL_ROWS:
-        with pa.OSFile(str(path), "wb") as file:
-            rows = _pack(table, file, compression="zstd", compression_level=1)
+    if table.num_rows >= SMALL_ROWS and storage.folder is not None:
+        with pa.OSFile(str(storage.folder / path), "wb") as file:
+            rows = _pack(table, file, **DENSE)
             return file.tell(), rows
-    # Small pieces cost more to write one by one than to gather (measured: a fifth of the whole).
-    gathered = pa.BufferOutputStream()
-    rows = _pack(table, gathered, compression="snappy")
-    packed = gathered.getvalue()
-    path.write_bytes(packed)
+    packed, rows = packed_parquet(table)
+    if storage.folder is not None:
+        (storage.folder / path).write_bytes(packed)
+    else:
+        storage.write(path, packed)
     return packed.size, rows
+
+
+class ParquetFiles:
+    """The files of a task. Object stores take their time for each, so that they get several at once meanwhile."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._pool = ThreadPoolExecutor(UPLOADS) if storage.folder is None else None
+        self._waiting: deque[Future[None]] = deque()
+
+    def write(self, table: pa.Table, path: str) -> tuple[int, int]:
+        """Write a table, or begin to; its size and rows."""
+        if self._pool is None:
+            return write_parquet(table, self._storage, path)
+        packed, rows = packed_parquet(table)
+        self._waiting.append(self._pool.submit(self._storage.write, path, packed))
+        while len(self._waiting) > UPLOADS:  # each holds its bytes in memory
+            self._waiting.popleft().result()
+        return packed.size, rows
+
+    def finish(self) -> None:
+        """Wait for all files, and raise what went wrong with one of them."""
+        while self._waiting:
+            self._waiting.popleft().result()
+        self.stop()
+
+    def stop(self) -> None:
+        """Begin nothing more, and wait for what is under way."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def packed_parquet(table: pa.Table) -> tuple[pa.Buffer, int]:
+    """A table as the bytes of a file, and the number of its rows.
+
+    Small pieces cost more to write one by one than to gather (measured: a fifth of the whole).
+    """
+    gathered = pa.BufferOutputStream()
+    rows = _pack(table, gathered, **(DENSE if table.num_rows >= SMALL_ROWS else {"compression": "snappy"}))
+    return gathered.getvalue(), rows
 
 
 def _pack(table: pa.Table, sink: pa.NativeFile, **compression: Any) -> int:
@@ -45,19 +92,19 @@ def _pack(table: pa.Table, sink: pa.NativeFile, **compression: Any) -> int:
     return int(footers[0].num_rows)
 
 
-def write_pieces(pieces: Iterable[pa.Table], schema: pa.Schema, path: Path) -> tuple[int, int]:
+def write_pieces(pieces: Iterable[pa.Table], schema: pa.Schema, storage: Storage, path: str) -> tuple[int, int]:
     """Write the rows of many tables as one file, of which a piece at a time is in memory; its size and its rows."""
     footers: list[pq.FileMetaData] = []
     options = _options(schema)
     with (
-        pa.OSFile(str(path), "wb") as file,
-        pq.ParquetWriter(
-            file, schema, metadata_collector=footers, compression="zstd", compression_level=1, **options
-        ) as writer,
+        storage.output(path) as file,
+        pq.ParquetWriter(file, schema, metadata_collector=footers, **DENSE, **options) as writer,
     ):
         for piece in pieces:
             writer.write_table(piece)
-    return path.stat().st_size, int(footers[0].num_rows)
+        writer.close()
+        size = file.tell()
+    return int(size), int(footers[0].num_rows)
 
 
 def _options(schema: pa.Schema) -> dict[str, Any]:

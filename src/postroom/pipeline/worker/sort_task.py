@@ -19,10 +19,13 @@ from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.messages.matching.columnar import LandedEvents
 from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.lake.lake import CATALOGS
+from postroom.pipeline.storage.folder import FolderStorage
+from postroom.pipeline.storage.interface import Storage
 from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.dead_letter_table import dead_letter_table
-from postroom.pipeline.worker.parquet_writer import write_parquet
+from postroom.pipeline.worker.parquet_writer import ParquetFiles
 from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
 from postroom.pipeline.worker.table_builder import landed_table, landed_tables
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of
@@ -56,15 +59,17 @@ class TaskResult(msgspec.Struct, frozen=True):
     schemas: dict[str, bytes]
 
 
-def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> TaskResult:
+def write_batch(job: Job, batches: Iterable[pa.RecordBatch], storage: Storage | None = None) -> TaskResult:
     """Sort the records of a task and write what became of them; `batch_reader` says which columns they have."""
-    engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb, job.keep_undeclared)
-    tables = Tables(job, engine, layouts)
+    storage = storage or FolderStorage(Path(job.lake))
+    engine, layouts = open_engine(storage, job.catalog, job.nulls, job.max_record_mb, job.keep_undeclared)
+    tables = Tables(job, engine, layouts, storage)
     try:
         with no_garbage_collection():
             for batch in read_batches(batches, FLUSH_ROWS, FLUSH_BYTES):
                 tables.add(batch)
                 del batch  # before the next one is read
+        tables.finish()
     except BaseException:
         tables.remove()
         raise
@@ -80,10 +85,10 @@ def _without_empty(table: pa.Table) -> pa.Table:
 
 @functools.lru_cache(maxsize=2)
 def open_engine(
-    lake: str, catalog: str, nulls: str, max_record_mb: int, keep_undeclared: bool = False
+    lake: Storage, catalog: str, nulls: str, max_record_mb: int, keep_undeclared: bool = False
 ) -> tuple[Engine, dict[str, Layout]]:
     """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
-    compiled = CompiledCatalog.decode((Path(lake) / "_catalogs" / catalog).read_bytes())
+    compiled = CompiledCatalog.decode(lake.read(f"{CATALOGS}/{catalog}"))
     engine = Engine(
         compiled, nulls=nulls, max_record_mb=max_record_mb, keep_transport=True, keep_undeclared=keep_undeclared
     )
@@ -93,12 +98,14 @@ def open_engine(
 class Tables:
     """What becomes of records: files of tables, one per table and batch."""
 
-    def __init__(self, job: Job, engine: Engine, layouts: dict[str, Layout]) -> None:
+    def __init__(self, job: Job, engine: Engine, layouts: dict[str, Layout], storage: Storage) -> None:
         self.read = 0
         self.dead: dict[str, int] = {}
         self.files: list[WrittenFile] = []
         self.schemas: dict[str, bytes] = {}
         self._job = job
+        self._storage = storage
+        self._writer = ParquetFiles(storage)
         self._engine = engine
         self._layouts = layouts
         self._versions = {d.xid: d.version for d in engine.definitions}
@@ -120,10 +127,14 @@ class Tables:
         self._write_landed(landed)
         self._write_dead_letters(origins, dead)
 
+    def finish(self) -> None:
+        """Wait until all files are where they belong."""
+        self._writer.finish()
+
     def remove(self) -> None:
         """Take back what was written: nobody will ever commit the files of a task that failed."""
-        for file in self.files:
-            (Path(self._job.lake) / file.folder / file.path).unlink(missing_ok=True)
+        self._writer.stop()
+        self._storage.delete(f"{file.folder}/{file.path}" for file in self.files)
 
     def _land(self, origins: RecordOrigins, landed: LandedTables, start: int, events: LandedEvents) -> None:
         """Land events that were judged by column; raises one of MISFITS when a column cannot hold a value."""
@@ -173,14 +184,14 @@ class Tables:
         return self._layouts[xid]
 
     def _write(self, folder: str, xid: str, version: str, table: pa.Table) -> None:
-        target = Path(self._job.lake) / folder
         if folder not in self.schemas:
-            target.mkdir(parents=True, exist_ok=True)
+            if self._storage.folder is not None:
+                (self._storage.folder / folder).mkdir(parents=True, exist_ok=True)
             self.schemas[folder] = table.schema.serialize().to_pybytes()
         name = f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
         try:
-            size, rows = write_parquet(_without_empty(table), target / name)
+            size, rows = self._writer.write(_without_empty(table), f"{folder}/{name}")
         except BaseException:
-            (target / name).unlink(missing_ok=True)
+            self._storage.delete([f"{folder}/{name}"])
             raise
         self.files.append(WrittenFile(folder, xid, version, name, size, rows))
