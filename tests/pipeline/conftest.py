@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
 
 from postroom.catalog.catalog import Catalog, open_catalog
 from postroom.errors import MissingSystem
@@ -20,6 +19,8 @@ from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake, create_lake
 from postroom.pipeline.sources.file_ranges import WHOLE_FILE
 from postroom.pipeline.spark.jars import Libraries, find_jars
+from postroom.pipeline.storage.interface import Storage
+from postroom.pipeline.storage.object_store import ObjectStorage
 from postroom.pipeline.worker.sort_task import TaskResult, write_batch
 from tests.object_stores import S3Server, s3_server
 
@@ -205,20 +206,24 @@ class Fleet:
 
     @staticmethod
     def job(lake: Lake, catalog: CompiledCatalog, run: str = "run1", batch: int = 0) -> Job:
-        return Job(str(lake.root), lake.keep_catalog(catalog), "strict", run, batch, datetime.now(UTC))
+        return Job(lake.url, lake.keep_catalog(catalog), "strict", run, batch, datetime.now(UTC))
 
     @staticmethod
     def unknown_files(lake: Lake) -> set[str]:
         """Parquet files in a lake that no table has."""
         folders = [*(place.folder for place in lake.tables()), DEAD_LETTERS, LEDGER]
-        known = {uri for folder in folders if lake.has(folder) for uri in DeltaTable(lake.path(folder)).file_uris()}
+        known = {uri for folder in folders if lake.has(folder) for uri in lake.table(folder).file_uris()}
+        if isinstance(lake.storage, ObjectStorage):
+            names = {uri.rpartition("/")[2] for uri in known}
+            found = {file.path for file in lake.storage.everything() if file.path.endswith(".parquet")}
+            return {path for path in found if "_delta_log" not in path and path.rpartition("/")[2] not in names}
         return {str(path) for path in lake.root.rglob("*.parquet") if path.parent.name != "_delta_log"} - known
 
     @staticmethod
-    def task(job: Job, *files: Path) -> TaskResult:
+    def task(job: Job, *files: Path, storage: Storage | None = None) -> TaskResult:
         """What a Spark task would do with these files, without Spark."""
         rows = [{"path": str(file), "start": 0, "length": WHOLE_FILE} for file in files]
-        return write_batch(job, [pa.RecordBatch.from_pylist(rows)])
+        return write_batch(job, [pa.RecordBatch.from_pylist(rows)], storage)
 
 
 @pytest.fixture(scope="session")

@@ -13,18 +13,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from deltalake import DeltaTable
 
 from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, open_lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import unfinished
 from postroom.pipeline.lake.reconciliation import differences
 from postroom.pipeline.python_api import sort
+from tests.object_stores import S3Server
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -32,8 +32,7 @@ CRASHES = int(os.environ.get("CRASHES", "3"))
 RECORDS = int(os.environ.get("CRASH_RECORDS", "12000"))
 PAUSE = float(os.environ.get("CRASH_PAUSE", "6"))
 SEED = int(os.environ.get("CRASH_SEED", "7"))
-TABLES = 200
-BATCHES = 20
+TABLES, BATCHES = 200, 20
 DEAD = 23  # one in so many is wrong; no divisor of the number of tables, or some would stay empty
 
 # Runs `postroom sort` with small batches and says when the stream begins.
@@ -57,7 +56,7 @@ run(sys.argv[3:])
 """
 
 
-def plant_catalog() -> dict[str, Any]:
+def plant_catalog(tables: int) -> dict[str, Any]:
     schema = {"type": "object", "required": ["value"], "properties": {"value": {"type": "integer"}}}
     messages = {
         f"reading.{number}": {
@@ -66,15 +65,15 @@ def plant_catalog() -> dict[str, Any]:
             "dataschemaformat": "JsonSchema/draft-07",
             "dataschema": schema,
         }
-        for number in range(TABLES)
+        for number in range(tables)
     }
     return {"messagegroups": {"plant": {"messages": messages}}}
 
 
-def plant_events(count: int) -> Iterator[dict[str, Any]]:
+def plant_events(count: int, tables: int) -> Iterator[dict[str, Any]]:
     for number in range(count):
         value = "warm" if number % DEAD == 0 else number
-        kind, padding = f"plant.reading.{number % TABLES}", "x" * 120
+        kind, padding = f"plant.reading.{number % tables}", "x" * 120
         yield {
             "specversion": "1.0",
             "id": f"e{number}",
@@ -84,16 +83,28 @@ def plant_events(count: int) -> Iterator[dict[str, Any]]:
         }
 
 
+class Target(NamedTuple):
+    """Where the lake and the checkpoint are, how to get there, and how many tables and batches there are."""
+
+    lake: str = "lake"
+    checkpoint: str = "checkpoint"
+    options: Mapping[str, str] = {}
+    tables: int = TABLES
+    batches: int = BATCHES
+    crashes: int = CRASHES
+
+
 class Run:
     """A sort in a process of its own, and its children."""
 
-    def __init__(self, folder: Path, size: int, *more: str) -> None:
+    def __init__(self, folder: Path, size: int, *more: str, target: Target = Target()) -> None:
         self.ready = folder / "ready"
         self.ready.unlink(missing_ok=True)
-        options = ["--catalog", "catalog.json", "--source", "in", "--lake", "lake", "--master", "local[2]", *more]
+        options = ["--catalog", "catalog.json", "--source", "in", "--lake", target.lake, "--master", "local[2]", *more]
         command = [sys.executable, "-c", DRIVER, str(self.ready), str(size), "sort", *options]
         with (folder / "said").open("ab") as said:
-            self.process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said)
+            environment = os.environ | {name.upper(): value for name, value in target.options.items()}
+            self.process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said, env=environment)
 
     def until_ready(self) -> None:
         while not self.ready.exists() and self.process.poll() is None:
@@ -157,68 +168,82 @@ def _command_of(pid: int) -> str:
         return ""
 
 
-def write_inbox(folder: Path) -> int:
+def write_inbox(folder: Path, target: Target = Target()) -> int:
     """The records in as many files as there are batches; says how large one is."""
-    (folder / "catalog.json").write_text(json.dumps(plant_catalog()))
+    (folder / "catalog.json").write_text(json.dumps(plant_catalog(target.tables)))
     (folder / "in").mkdir()
-    events = plant_events(RECORDS)
-    for part in range(BATCHES):
+    events = plant_events(RECORDS, target.tables)
+    for part in range(target.batches):
         with (folder / "in" / f"{part:03}.jsonl").open("w") as file:
-            for _ in range(RECORDS // BATCHES):
+            for _ in range(RECORDS // target.batches):
                 file.write(json.dumps(next(events)) + "\n")
     return (folder / "in" / "000.jsonl").stat().st_size
 
 
-def crash(folder: Path, size: int, rng: random.Random) -> Counter[str]:
+def crash(folder: Path, size: int, rng: random.Random, target: Target) -> Counter[str]:
     """Kill what is running again and again; counts what was killed."""
     killed: Counter[str] = Counter()
-    checkpoint = ("--checkpoint", "checkpoint")
-    run = Run(folder, size, *checkpoint)
-    while sum(killed.values()) < CRASHES:
+
+    def start() -> Run:
+        return Run(folder, size, "--checkpoint", target.checkpoint, target=target)
+
+    run = start()
+    while sum(killed.values()) < target.crashes:
         run.until_ready()
         time.sleep(rng.uniform(0, PAUSE))
         if run.process.poll() is not None:
             if run.process.returncode == 0:
                 break  # all is sorted: there is nothing left to disturb
-            run = Run(folder, size, *checkpoint)
+            run = start()
             continue
         victim = ("driver", "worker", "java")[sum(killed.values()) % 3]
         if victim == "driver":
             run.kill_driver()
             killed[victim] += 1
-            run = Run(folder, size, *checkpoint)
+            run = start()
         elif run.kill_worker() if victim == "worker" else run.kill_java():
             killed[victim] += 1
     run.process.wait(1200)
-    assert Run(folder, size, *checkpoint).process.wait(1200) == 0
+    assert start().process.wait(1200) == 0, (folder / "said").read_text()[-2000:]
     return killed
 
 
 def ids(lake: Lake) -> Counter[str]:
     found: Counter[str] = Counter()
     for place in lake.tables():
-        found.update(
-            DeltaTable(lake.path(place.folder)).to_pyarrow_table(columns=["ce_id"]).column("ce_id").to_pylist()
-        )
-    letters = DeltaTable(lake.path(DEAD_LETTERS)).to_pyarrow_table(columns=["record"]).column("record").to_pylist()
+        found.update(lake.table(place.folder).to_pyarrow_table(columns=["ce_id"]).column("ce_id").to_pylist())
+    letters = lake.table(DEAD_LETTERS).to_pyarrow_table(columns=["record"]).column("record").to_pylist()
     found.update(json.loads(letter)["id"] for letter in letters)
     return found
 
 
-def test_every_record_is_there_once_whatever_was_killed(fleet: Any, tmp_path: Path) -> None:
-    size = write_inbox(tmp_path)
+@pytest.fixture(params=["folder", "s3"])
+def target(request: pytest.FixtureRequest) -> Target:
+    """A lake in a folder, and one in an object store, which takes its time for every table."""
+    if request.param == "folder":
+        return Target()
+    s3: S3Server = request.getfixturevalue("s3")
+    bucket = s3.bucket()
+    crashes = CRASHES if "CRASHES" in os.environ else 2
+    return Target(
+        f"s3://{bucket}/lake", f"s3://{bucket}/checkpoint", s3.options, 20, 6 if crashes < 10 else 40, crashes
+    )
+
+
+def test_every_record_is_there_once_whatever_was_killed(fleet: Any, tmp_path: Path, target: Target) -> None:
+    size = write_inbox(tmp_path, target)
     began = time.monotonic()
-    killed = crash(tmp_path, size, random.Random(SEED))
-    lake = open_lake(tmp_path / "lake")
+    killed = crash(tmp_path, size, random.Random(SEED), target)
+    lake = open_lake(target.lake if target.options else tmp_path / "lake", target.options)
     entries = read_ledger(lake)
     print(
-        f"\n{RECORDS:,} records, {TABLES} tables, {len(entries)} batches, killed {dict(killed)},"
+        f"\n{RECORDS:,} records, {target.tables} tables, {len(entries)} batches, killed {dict(killed)},"
         f" {time.monotonic() - began:.0f} s"
     )
-    assert sum(killed.values()) >= min(CRASHES, 1)
+    assert sum(killed.values()) >= min(target.crashes, 1)
     assert sum(entry.read for entry in entries) == RECORDS
     assert sum(sum(entry.dead.values()) for entry in entries) == len(range(0, RECORDS, DEAD))
-    assert len(list(lake.tables())) == TABLES
+    assert len(list(lake.tables())) == target.tables
     found = ids(lake)
     assert len(found) == RECORDS
     assert set(found.values()) == {1}

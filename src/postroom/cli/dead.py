@@ -65,7 +65,7 @@ def _start(record: bytes) -> str:
 def _source_position(group: LetterGroup) -> str:
     """Where a letter came from; what its position counts depends on the source."""
     counted = "byte"
-    if "://" in group.source:
+    if group.source.startswith("kafka://"):
         counted = "offset"
     elif group.source.endswith(".parquet") or "/" not in group.source:
         counted = "row"

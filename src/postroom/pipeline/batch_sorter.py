@@ -24,6 +24,8 @@ from postroom.pipeline.summary import added_up
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from postroom.pipeline.storage.object_store import ObjectStorage
+
 Reader = Callable[["DataFrame"], "DataFrame | None"]
 Report = Callable[[LedgerEntry], None]
 
@@ -55,6 +57,7 @@ class Sorter:
         self.error: PostroomError | None = None
         self.progress = BatchProgress()
         self.read = read
+        self.files: ObjectStorage | None = None
         self.save: Callable[[], None] = _nothing_to_save
         self.cluster = ""
         self._catalogs = catalogs
@@ -82,6 +85,13 @@ class Sorter:
             entry = self._run(self.job(run, 0), records)
         self._enter(entry)
         return entry
+
+    def sort_batch(self, batch: int, read: Callable[[], DataFrame | None]) -> None:
+        """Sort one of the batches of a run, unless it is in the lake already."""
+        with self.progress.at_batch():
+            entry = self._once(self.run, batch, read)
+        if entry is not None:
+            self._enter(entry)
 
     def _enter(self, entry: LedgerEntry) -> None:
         self.batches += 1
@@ -111,7 +121,7 @@ class Sorter:
             return commit_batch(self.lake, job, self.source, [])
         context = records.sparkSession.sparkContext
         with hold_lease(self.lake, job.run, job.batch), self.progress.on_spark(context, job.batch_name):
-            _write(records, job, self.source, self.lake.storage)
+            _write(records, job, self.source, self.lake.storage, self.files)
         entry = find_entry(self.lake, job.run, job.batch)
         if entry is None:
             raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=job.lake)
@@ -152,13 +162,13 @@ def _query_of(frame: DataFrame) -> str:
     return query.replace("-", "")
 
 
-def _write(records: DataFrame, job: Job, source: str, storage: Storage) -> None:
+def _write(records: DataFrame, job: Job, source: str, storage: Storage, files: ObjectStorage | None) -> None:
     from pyspark.errors import PySparkException
 
     from postroom.pipeline.spark.data_source import write_to_sink
 
     try:
-        write_to_sink(records, job, source, storage)
+        write_to_sink(records, job, source, storage, files)
     except PySparkException as error:
         raise error_from_spark(str(error), job.lake) from error
 

@@ -13,7 +13,7 @@ from postroom.errors import LakeRefused
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.batch_sorter import Report, Sorter, finish_commits
 from postroom.pipeline.catalog_reload import CatalogWatch, watch_catalog
-from postroom.pipeline.checkpoint import default_checkpoint, new_run, open_checkpoint
+from postroom.pipeline.checkpoint import Checkpoint, default_checkpoint, new_run, open_checkpoint
 from postroom.pipeline.lake.lake import Place, create_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.orphan_files import sweep
@@ -73,14 +73,17 @@ def sort(
         opened = open_source(records, storage_options)
         opened.check(follow=every is not None)
         made.source = source or opened.name
-        made.cluster = opened.cluster(spark)
+        made.cluster, made.files = opened.cluster(spark), getattr(opened, "files", None)
         if checkpoint is None and every is None:
             return _sort_once(spark, made, opened, watcher)
         place = checkpoint or default_checkpoint(target, opened.name)
         named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
         with open_checkpoint(place, target, opened.name, named, storage_options) as kept:
             made.run, made.read, made.save = kept.run, opened.batch, kept.save
-            run_stream(spark, opened, made, kept.stream, every=every, stop=stop, watcher=watcher)
+            if made.files is not None:
+                _run_files(spark, opened, made, kept, every, stop, watcher)
+            else:
+                run_stream(spark, opened, made, kept.stream, every=every, stop=stop, watcher=watcher)
         return made.total or _nothing(made)
     finally:
         sweep(target)
@@ -127,6 +130,26 @@ def _sort_once(spark: SparkSession, made: Sorter, opened: Source, watcher: Watch
 
     with ticking(partial(tell, watcher) if watcher is not None else None):
         return made.sort_once(new_run(), lambda: opened.records(spark))
+
+
+def _run_files(
+    spark: SparkSession,
+    opened: Source,
+    made: Sorter,
+    kept: Checkpoint,
+    every: float | None,
+    stop: Event | None,
+    watcher: Watcher | None,
+) -> None:
+    """Follow files in an object store, which Spark does not."""
+    from postroom.pipeline.sources.object_files import ObjectFileSource, run_files
+
+    def tell(watcher: Watcher) -> None:
+        watcher.behind(opened.lag(Reached(share=made.progress.share)))
+
+    if isinstance(opened, ObjectFileSource):
+        with ticking(partial(tell, watcher) if watcher is not None else None):
+            run_files(spark, opened, made, kept, every=every, stop=stop)
 
 
 def _nothing(made: Sorter) -> LedgerEntry:

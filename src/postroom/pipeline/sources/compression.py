@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from postroom.pipeline.storage.object_store import ObjectStorage
 
 PACKED = (".gz", ".zst")
 
@@ -23,11 +26,10 @@ def is_packed(path: str) -> bool:
     return path.lower().endswith(PACKED)
 
 
-def open_records(path: str) -> IO[bytes]:
+def open_records(path: str, store: ObjectStorage | None = None) -> IO[bytes]:
     """The bytes of a record file, unpacked; after the last of them `damage_of` says whether there should be more."""
-    if not is_packed(path):
-        return open(path, "rb")  # noqa: PTH123  (the caller's `with` closes it)
-    return io.BufferedReader(_Unpacked(path), _PIECE)
+    file: IO[bytes] = open(path, "rb") if store is None else store.reader_of(path)  # noqa: PTH123, SIM115
+    return io.BufferedReader(_Unpacked(path, file), _PIECE) if is_packed(path) else file
 
 
 def damage_of(file: IO[bytes]) -> str:
@@ -39,9 +41,9 @@ def damage_of(file: IO[bytes]) -> str:
 class _Unpacked(io.RawIOBase):
     """A packed file that ends where its damage begins."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, file: IO[bytes]) -> None:
         self.damage = ""
-        self._file = open(path, "rb")  # noqa: PTH123, SIM115  (closed with this object)
+        self._file = file  # closed with this object
         if path.lower().endswith(".gz"):
             self._read = gzip.GzipFile(fileobj=self._file).read1
         else:

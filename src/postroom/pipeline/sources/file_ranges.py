@@ -15,6 +15,8 @@ from postroom.pipeline.sources.parquet import is_parquet, row_groups
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from postroom.pipeline.storage.object_store import ObjectStorage
+
 SMALLEST_RANGE = 1024 * 1024
 LARGEST_RANGE = 160 * 1024 * 1024
 # A packed file can only be read from its beginning, and how long it is nobody knows before the end.
@@ -37,16 +39,23 @@ class Range(msgspec.Struct, frozen=True):
 
 def cut_ranges(files: Iterable[Path], parallelism: int) -> tuple[list[Range], int]:
     """Ranges of about equal weight, so that all cores have work and no task holds too much, and that weight."""
-    whole = [_whole(str(file), file.stat().st_size) for file in files]
+    return cut_sized(((str(file), file.stat().st_size) for file in files), parallelism)
+
+
+def cut_sized(
+    files: Iterable[tuple[str, int]], parallelism: int, store: ObjectStorage | None = None
+) -> tuple[list[Range], int]:
+    """The ranges of files with their sizes, by their paths, or by their addresses in a store."""
+    whole = [_whole(path, size, store) for path, size in files]
     step = _step((part.weight for parts in whole for part in parts), parallelism)
     return [part for parts in whole for part in _fitted(parts, step)], step
 
 
-def _whole(path: str, size: int) -> list[Range]:
+def _whole(path: str, size: int, store: ObjectStorage | None) -> list[Range]:
     """A file, in the smallest parts that it is written in."""
     if is_parquet(path):
         try:
-            return [Range(path, group.first, group.rows, group.size) for group in row_groups(path)]
+            return [Range(path, group.first, group.rows, group.size) for group in row_groups(path, store)]
         except DocumentBroken:  # the worker finds the same and makes a dead letter of it
             return [Range(path, 0, WHOLE_FILE, size)]
     if is_packed(path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +13,9 @@ import pyarrow.parquet as pq
 from postroom.errors import DocumentBroken
 from postroom.pipeline.sources.dataframe import holds_records, record_columns
 from postroom.pipeline.worker.arrow import numbers
+
+if TYPE_CHECKING:
+    from postroom.pipeline.storage.object_store import ObjectStorage
 
 ROWS_AT_ONCE = 20_000
 BYTES_AT_ONCE = 64 * 1024 * 1024
@@ -32,9 +35,9 @@ class RowGroup(NamedTuple):
     size: int
 
 
-def row_groups(path: str) -> list[RowGroup]:
+def row_groups(path: str, store: ObjectStorage | None = None) -> list[RowGroup]:
     """The row groups of a file; refuses one that holds no records."""
-    with _opened(path) as file:
+    with _opened(path, store) as file:
         names = set(file.schema_arrow.names)
         if not holds_records(names):
             raise DocumentBroken(
@@ -48,11 +51,11 @@ def row_groups(path: str) -> list[RowGroup]:
     return [group for group in found if group.rows]
 
 
-def read_rows(path: str, start: int, length: int) -> Iterator[pa.RecordBatch]:
+def read_rows(path: str, start: int, length: int, store: ObjectStorage | None = None) -> Iterator[pa.RecordBatch]:
     """The record columns of the row groups that begin in a range of rows, with their source and positions."""
-    groups = [group for group in row_groups(path) if start <= group.first < start + length]
+    groups = [group for group in row_groups(path, store) if start <= group.first < start + length]
     wanted = [group.number for group in groups]
-    with _opened(path) as file:
+    with _opened(path, store) as file:
         columns = record_columns(set(file.schema_arrow.names))
         position = start
         try:
@@ -79,9 +82,9 @@ def _placed(batch: pa.RecordBatch, path: str, position: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _opened(path: str) -> pq.ParquetFile:
+def _opened(path: str, store: ObjectStorage | None) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path if store is None else pa.PythonFile(store.reader_of(path), mode="r"))
     except (pa.ArrowException, OSError) as error:
         raise _broken(path, error) from None
 

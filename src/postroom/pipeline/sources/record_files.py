@@ -27,7 +27,7 @@ def find_files(source: str | Path) -> list[Path]:
     if path.is_dir():
         files = sorted(map(Path, record_files(path)))
         if not files:
-            raise FileMissing("no record files in this folder.", place=str(source), remedy=_suffix_hint())
+            raise FileMissing("no record files in this folder.", place=str(source), remedy=suffix_hint())
     else:
         files = [path]
     check_readable(files)
@@ -46,7 +46,7 @@ def record_files(path: Path) -> Iterator[str]:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
-            elif _has_suffix(entry.name) and entry.is_file():
+            elif has_suffix(entry.name) and entry.is_file():
                 yield entry.path
 
 
@@ -71,12 +71,14 @@ def check_readable(files: Iterable[Path]) -> None:
 def is_record_file(relative: Path, file: Path) -> bool:
     """Whether a file of a folder is one: by its name, and by no hidden folder on the way to it."""
     hidden = any(part.startswith(HIDDEN) for part in relative.parts)
-    return not hidden and _has_suffix(file.name) and file.is_file()
+    return not hidden and has_suffix(file.name) and file.is_file()
 
 
-def _has_suffix(name: str) -> bool:
+def has_suffix(name: str) -> bool:
+    """Whether a file is a record file by its name."""
     return name.lower().endswith(SUFFIXES)
 
 
-def _suffix_hint() -> str:
+def suffix_hint() -> str:
+    """How record files are called."""
     return f"Record files end with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}."

@@ -10,6 +10,7 @@ from postroom.errors import LakeRefused, SourceUnknown
 from postroom.pipeline.local_paths import local_path, scheme_of
 from postroom.pipeline.sources.dataframe import KAFKA, KEY, check_key, holds_records, record_columns
 from postroom.pipeline.sources.lag import Lags, Reached
+from postroom.pipeline.storage.open_storage import is_remote, open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,12 +50,19 @@ class Source(Protocol):
 
 
 def open_source(source: str | Path, storage_options: Mapping[str, str] | None = None) -> Source:
-    """The source of a name: `kafka://…`, a file or a folder."""
+    """The source of a name: `kafka://…`, a file or a folder, here or in an object store."""
     scheme = scheme_of(source)
     if scheme in ("", "file"):
         from postroom.pipeline.sources.files import FileSource
 
         return FileSource(local_path(source, "a source"))
+    if is_remote(source):
+        from postroom.pipeline.sources.object_files import ObjectFileSource
+        from postroom.pipeline.storage.object_store import ObjectStorage
+
+        place = open_storage(source, "a source", storage_options)
+        if isinstance(place, ObjectStorage):
+            return ObjectFileSource(place)
     if scheme == "kafka":
         from postroom.pipeline.sources.kafka import parse_kafka
 
@@ -62,7 +70,7 @@ def open_source(source: str | Path, storage_options: Mapping[str, str] | None = 
     raise SourceUnknown(
         f"records cannot be read from {scheme}:.",
         place=str(source),
-        remedy="Give a file, a folder, or kafka://host:port/topic.",
+        remedy="Give a file, a folder, s3://bucket/path, or kafka://host:port/topic.",
     )
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from postroom.pipeline.storage.object_store import ObjectStorage
+
 NAME = "postroom"
 
 
@@ -41,8 +43,16 @@ class TaskDone(WriterCommitMessage):
 class SortWriter(DataSourceArrowWriter):
     """Writes one batch."""
 
-    def __init__(self, job: Job, source: str, key: str = "", storage: Storage | None = None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        source: str,
+        key: str = "",
+        storage: Storage | None = None,
+        files: ObjectStorage | None = None,
+    ) -> None:
         self.job = job
+        self.files = files
         self.storage = storage or FolderStorage(Path(job.lake))
         self.source = source
         self.rows = RowSource(source or "dataframe", job.batch_name, key)
@@ -53,7 +63,7 @@ class SortWriter(DataSourceArrowWriter):
 
         context = TaskContext.get()
         records = assign_origins(iterator, self.rows, context.partitionId() if context else 0)
-        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, records, self.storage)))
+        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, records, self.storage, self.files)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Bring the files of all tasks into the tables; runs on the driver."""
@@ -84,6 +94,7 @@ class SortSink(DataSource):
     """
 
     storage: Storage | None = None
+    files: ObjectStorage | None = None
 
     @classmethod
     def name(cls) -> str:
@@ -100,23 +111,26 @@ class SortSink(DataSource):
             )
         source = self.options.get("source", "")
         if "job" in self.options:
-            return SortWriter(msgspec.json.decode(self.options["job"], type=Job), source, KEY, self.storage)
+            return SortWriter(msgspec.json.decode(self.options["job"], type=Job), source, KEY, self.storage, self.files)
         job, storage = job_of(self.options, {field.name: field.dataType.simpleString() for field in schema.fields})
         return SortWriter(job, source, self.options.get("recordId", ""), storage)
 
 
-def write_to_sink(frame: DataFrame, job: Job, source: str, storage: Storage) -> None:
+def write_to_sink(
+    frame: DataFrame, job: Job, source: str, storage: Storage, files: ObjectStorage | None = None
+) -> None:
     """Run one batch; returns when it is committed."""
-    sink = SortSink if storage.folder is not None else _sink_of(storage)
+    sink = SortSink if storage.folder is not None and files is None else _sink_of(storage, files)
     frame.sparkSession.dataSource.register(sink)
     options = {"job": msgspec.json.encode(job).decode(), "source": source}
     frame.write.format(sink.name()).options(**options).mode("append").save()
 
 
-def _sink_of(storage: Storage) -> type[SortSink]:
+def _sink_of(storage: Storage, files: ObjectStorage | None) -> type[SortSink]:
     """The format for one object store; it has a name of its own, since others may write elsewhere at the same time."""
-    name = f"{NAME}-{hashlib.sha256(pickle.dumps(storage)).hexdigest()[:16]}"
-    return type("StoreSink", (SortSink,), {"storage": storage, "name": classmethod(lambda _: name)})
+    name = f"{NAME}-{hashlib.sha256(pickle.dumps((storage, files))).hexdigest()[:16]}"
+    members = {"storage": storage, "files": files, "name": classmethod(lambda _: name)}
+    return type("StoreSink", (SortSink,), members)
 
 
 def _written(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:

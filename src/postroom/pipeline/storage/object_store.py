@@ -190,6 +190,10 @@ class ObjectStorage:
             known = obstore.head(self._store, path)["size"] if size is None else size
         return io.BufferedReader(_Ranges(self, path, known), READ_AHEAD)
 
+    def reader_of(self, url: str) -> io.BufferedReader:
+        """The bytes of an object by its address."""
+        return self.reader(url.removeprefix(f"{self.url}/"))
+
     def read_range(self, path: str, start: int, length: int) -> bytes:
         """Part of an object."""
         with self._telling():

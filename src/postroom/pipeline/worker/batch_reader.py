@@ -13,6 +13,7 @@ Parquet files hold the columns of one of the last three, without source and posi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -22,13 +23,21 @@ from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.jsonl import LineBatch, LineChunk, line_chunk, read_lines
 from postroom.pipeline.worker.kafka_columns import KafkaBatch, is_kafka
 
+if TYPE_CHECKING:
+    from postroom.pipeline.storage.object_store import ObjectStorage
 
-def read_batches(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[WorkerBatch]:
-    """The records of Arrow batches, at most so many rows and about so many bytes at a time."""
+
+def read_batches(
+    batches: Iterable[pa.RecordBatch], rows: int, size: int, store: ObjectStorage | None = None
+) -> Iterator[WorkerBatch]:
+    """The records of Arrow batches, at most so many rows and about so many bytes at a time.
+
+    Ranges are of files on this machine, or in a store.
+    """
     chunks: list[LineChunk] = []
     columns: list[pa.RecordBatch] = []
     held_rows = held_bytes = 0
-    for part in _cut(_parts(batches), rows):
+    for part in _cut(_parts(batches, store), rows):
         if isinstance(part, LineChunk):
             chunks.append(part)
             held_rows += len(part.records)
@@ -64,18 +73,20 @@ def _cut(parts: Iterable[LineChunk | pa.RecordBatch], rows: int) -> Iterator[Lin
             yield from (part.slice(start, rows) for start in range(0, part.num_rows, rows))
 
 
-def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[LineChunk | pa.RecordBatch]:
+def _parts(batches: Iterable[pa.RecordBatch], store: ObjectStorage | None) -> Iterator[LineChunk | pa.RecordBatch]:
     for batch in batches:
         if "length" not in batch.schema.names:
             yield batch if is_kafka(batch.schema) else line_chunk(batch)
             continue
         for row in batch.select(["path", "start", "length"]).to_pylist():
             read = _read_parquet if is_parquet(row["path"]) else read_lines
-            yield from read(row["path"], row["start"], row["length"])
+            yield from read(row["path"], row["start"], row["length"], store)
 
 
-def _read_parquet(path: str, start: int, length: int) -> Iterator[LineChunk | pa.RecordBatch]:
+def _read_parquet(
+    path: str, start: int, length: int, store: ObjectStorage | None
+) -> Iterator[LineChunk | pa.RecordBatch]:
     try:
-        yield from _parts(read_rows(path, start, length))
+        yield from _parts(read_rows(path, start, length, store), store)
     except DocumentBroken as error:
         yield LineChunk([path], [start], [str(error).encode()])

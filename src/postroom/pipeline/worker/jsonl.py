@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import IO, ClassVar, NamedTuple
+from typing import IO, TYPE_CHECKING, ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from postroom.pipeline.sources.compression import damage_of, open_records
 from postroom.pipeline.sources.dataframe import record_lines
 from postroom.pipeline.worker.batch import SLICE_ROWS
+
+if TYPE_CHECKING:
+    from postroom.pipeline.storage.object_store import ObjectStorage
 
 CHUNK = 4 * 1024 * 1024
 
@@ -59,9 +62,9 @@ def line_chunk(batch: pa.RecordBatch) -> LineChunk:
     return LineChunk(sources, positions, record_lines(batch), ids)
 
 
-def read_lines(path: str, start: int, length: int) -> Iterator[LineChunk]:
+def read_lines(path: str, start: int, length: int, store: ObjectStorage | None = None) -> Iterator[LineChunk]:
     """The lines that begin in a range of bytes; blank lines hold nothing and are passed over."""
-    with open_records(path) as file:
+    with open_records(path, store) as file:
         position = _first_line(file, start)
         while position < start + length:
             data = file.read(min(CHUNK, start + length - position))

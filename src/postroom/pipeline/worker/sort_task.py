@@ -9,6 +9,7 @@ import functools
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
@@ -29,6 +30,9 @@ from postroom.pipeline.worker.parquet_writer import ParquetFiles
 from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
 from postroom.pipeline.worker.table_builder import landed_table, landed_tables
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of
+
+if TYPE_CHECKING:
+    from postroom.pipeline.storage.object_store import ObjectStorage
 
 # Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input. The bytes are a bit
 # more than the most that a task gets (`ranges`), or its last few lines would be files of their own in all tables.
@@ -59,14 +63,22 @@ class TaskResult(msgspec.Struct, frozen=True):
     schemas: dict[str, bytes]
 
 
-def write_batch(job: Job, batches: Iterable[pa.RecordBatch], storage: Storage | None = None) -> TaskResult:
-    """Sort the records of a task and write what became of them; `batch_reader` says which columns they have."""
+def write_batch(
+    job: Job,
+    batches: Iterable[pa.RecordBatch],
+    storage: Storage | None = None,
+    files: ObjectStorage | None = None,
+) -> TaskResult:
+    """Sort the records of a task and write what became of them; `batch_reader` says which columns they have.
+
+    `storage` is that of the lake, `files` that of record files which are not on this machine.
+    """
     storage = storage or FolderStorage(Path(job.lake))
     engine, layouts = open_engine(storage, job.catalog, job.nulls, job.max_record_mb, job.keep_undeclared)
     tables = Tables(job, engine, layouts, storage)
     try:
         with no_garbage_collection():
-            for batch in read_batches(batches, FLUSH_ROWS, FLUSH_BYTES):
+            for batch in read_batches(batches, FLUSH_ROWS, FLUSH_BYTES, files):
                 tables.add(batch)
                 del batch  # before the next one is read
         tables.finish()
