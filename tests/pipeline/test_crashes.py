@@ -94,10 +94,13 @@ class Target(NamedTuple):
     crashes: int = CRASHES
 
 
+FOLDER = Target()
+
+
 class Run:
     """A sort in a process of its own, and its children."""
 
-    def __init__(self, folder: Path, size: int, *more: str, target: Target = Target()) -> None:
+    def __init__(self, folder: Path, size: int, *more: str, target: Target = FOLDER) -> None:
         self.ready = folder / "ready"
         self.ready.unlink(missing_ok=True)
         options = ["--catalog", "catalog.json", "--source", "in", "--lake", target.lake, "--master", "local[2]", *more]
@@ -168,7 +171,7 @@ def _command_of(pid: int) -> str:
         return ""
 
 
-def write_inbox(folder: Path, target: Target = Target()) -> int:
+def write_inbox(folder: Path, target: Target = FOLDER) -> int:
     """The records in as many files as there are batches; says how large one is."""
     (folder / "catalog.json").write_text(json.dumps(plant_catalog(target.tables)))
     (folder / "in").mkdir()
@@ -221,13 +224,12 @@ def ids(lake: Lake) -> Counter[str]:
 def target(request: pytest.FixtureRequest) -> Target:
     """A lake in a folder, and one in an object store, which takes its time for every table."""
     if request.param == "folder":
-        return Target()
+        return FOLDER
     s3: S3Server = request.getfixturevalue("s3")
     bucket = s3.bucket()
     crashes = CRASHES if "CRASHES" in os.environ else 2
-    return Target(
-        f"s3://{bucket}/lake", f"s3://{bucket}/checkpoint", s3.options, 20, 6 if crashes < 10 else 40, crashes
-    )
+    batches = 6 if crashes < 10 else 40
+    return Target(f"s3://{bucket}/lake", f"s3://{bucket}/checkpoint", s3.options, 20, batches, crashes)
 
 
 def test_every_record_is_there_once_whatever_was_killed(fleet: Any, tmp_path: Path, target: Target) -> None:

@@ -1,4 +1,4 @@
-"""Where a lake, a checkpoint and a source may lie: on this machine, however that is written, and nowhere else."""
+"""Where a lake, a checkpoint and a source may lie: on this machine, however that is written, or in an object store."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ from postroom.pipeline.local_paths import local_path
 from postroom.pipeline.sources.source import open_source
 
 ELSEWHERE = [
-    "s3://bucket/x",
-    "s3a://bucket/x",
     "S3:/bucket/x",
+    "s3:bucket",
+    "s3://",
     "dbfs:/x",
     "dbfs:x",
-    "abfss://container@account.dfs.core.windows.net/x",
-    "gs://bucket/x",
     "hdfs://namenode/x",
     "hdfs:///x",
     "wasbs:x",
     "viewfs:/x",
-    "az://x",
+    "az:x",
     "https://host/x",
     "ftp://host/x",
     "jdbc:sqlite:x",
@@ -58,9 +56,9 @@ def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_other_storage_is_refused_and_becomes_no_folder(place: str, catalog: Catalog, records: Path, cwd: Path) -> None:
     spark: Any = None  # nobody comes as far as that
     for take in (create_lake, open_lake, lambda lake: sorter(catalog, lake), lambda lake: replay(None, catalog, lake)):
-        with pytest.raises(LakeRefused, match="a lake must be a folder"):
+        with pytest.raises(LakeRefused, match="a lake "):
             take(place)
-    with pytest.raises(LakeRefused, match="a checkpoint must be a folder"):
+    with pytest.raises(LakeRefused, match="a checkpoint "):
         sort(spark, records, catalog, "lake", checkpoint=place)
     with pytest.raises((LakeRefused, SourceUnknown)):
         open_source(place)
@@ -70,7 +68,7 @@ def test_other_storage_is_refused_and_becomes_no_folder(place: str, catalog: Cat
     assert list(cwd.iterdir()) == []
 
 
-@pytest.mark.parametrize("place", ["s3://bucket/x", "dbfs:/x"])
+@pytest.mark.parametrize("place", ["hdfs://bucket/x", "dbfs:/x"])
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -34,8 +34,8 @@ def test_no_folder_no_lake(tmp_path: Path) -> None:
 
 
 def test_other_storage_is_refused() -> None:
-    with pytest.raises(LakeRefused, match="must be a folder"):
-        create_lake("s3://bucket/lake")
+    with pytest.raises(LakeRefused, match="it is a folder, or an address"):
+        create_lake("dbfs:/lake")
 
 
 def test_folder_that_nobody_can_write_to() -> None:
