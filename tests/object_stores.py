@@ -6,9 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from uuid import uuid4
 
 import httpx
+
+NOT_PASSED = ("connection", "content-length", "date", "server", "transfer-encoding")
 
 SERVER = """
 import sys
@@ -56,3 +61,59 @@ def s3_server() -> Iterator[S3Server]:
     finally:
         process.kill()
         process.wait()
+
+
+class FailingProxy:
+    """Stands before a server and answers in its place as long as `failures` lasts."""
+
+    def __init__(self, server: S3Server) -> None:
+        self.failures = 0
+        self.status, self.code = 503, "SlowDown"
+        self._target = server.url.removeprefix("http://")
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        Thread(target=self._http.serve_forever, daemon=True).start()
+        self.options = server.options | {"aws_endpoint_url": f"http://127.0.0.1:{self._http.server_port}"}
+
+    def fail(self, count: int, status: int = 503, code: str = "SlowDown") -> None:
+        """Answer so many requests with an error."""
+        self.status, self.code, self.failures = status, code, count
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_any(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if proxy.failures > 0:
+                    proxy.failures -= 1
+                    answer = f"<Error><Code>{proxy.code}</Code><Message>not now</Message></Error>".encode()
+                    self._answer(proxy.status, [], answer)
+                    return
+                connection = HTTPConnection(proxy._target, timeout=60)
+                connection.request(self.command, self.path, body, dict(self.headers))
+                found = connection.getresponse()
+                content = found.read()
+                kept = [(name, value) for name, value in found.getheaders() if name.lower() not in NOT_PASSED]
+                if self.command == "HEAD":
+                    kept.append(("Content-Length", found.getheader("Content-Length") or "0"))
+                self._answer(found.status, kept, content)
+                connection.close()
+
+            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815
+
+            def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+                self.send_response_only(status)
+                for name, value in headers:
+                    self.send_header(name, value)
+                if self.command != "HEAD":
+                    self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        return Handler

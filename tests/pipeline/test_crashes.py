@@ -227,8 +227,8 @@ def target(request: pytest.FixtureRequest) -> Target:
         return FOLDER
     s3: S3Server = request.getfixturevalue("s3")
     bucket = s3.bucket()
-    crashes = CRASHES if "CRASHES" in os.environ else 2
-    batches = 6 if crashes < 10 else 40
+    crashes = CRASHES if "CRASHES" in os.environ else 1
+    batches = 4 if crashes < 10 else 40
     return Target(f"s3://{bucket}/lake", f"s3://{bucket}/checkpoint", s3.options, 20, batches, crashes)
 
 

@@ -25,6 +25,8 @@ HELD, ENDED, DEAD, SWEPT = b"held", b"ended", b"dead", b"swept"
 
 # Workers of a driver that was killed may write for some seconds more: their lease stays so long.
 LINGER_S = 60.0
+# Where no kernel says that a process is gone, it may be cut off from the store: for longer than a request is tried again.
+SILENT_S = 300.0
 # A lease that nobody holds counts as given up when nothing has come of it for so long.
 LONG_AGO_S = 7 * 24 * 3600.0
 
@@ -52,6 +54,8 @@ class Lease(msgspec.Struct, frozen=True):
         """Whether surely nobody works on the batch any more; one that is done needs no proof."""
         if self.seen.state == SWEPT:
             return self.seen.age_s > LONG_AGO_S
+        if self.seen.state == HELD and self.lake.storage.folder is None and not self.has_note:
+            return self.seen.age_s > SILENT_S
         return self.seen.state != b"" or self.seen.age_s > LONG_AGO_S or self.has_note
 
     def files(self) -> frozenset[str]:
