@@ -25,7 +25,7 @@ HELD, ENDED, DEAD, SWEPT = b"held", b"ended", b"dead", b"swept"
 
 # Workers of a driver that was killed may write for some seconds more: their lease stays so long.
 LINGER_S = 60.0
-# Where no kernel says that a process is gone, it may be cut off from the store: for longer than a request is tried again.
+# Where no kernel says that a process is gone, it may be cut off for a while: longer than requests are tried again.
 SILENT_S = 300.0
 # A lease that nobody holds counts as given up when nothing has come of it for so long.
 LONG_AGO_S = 7 * 24 * 3600.0

@@ -36,6 +36,8 @@ from postroom.pipeline.storage.errors import storage_error, telling_errors, with
 from postroom.pipeline.worker.sort_task import TaskResult
 
 PARALLEL_COMMITS = 8
+# What a plan says of tables that are not there yet.
+NEW = ("created", "replaced")
 # How often a commit is tried again because of others.
 MOST_TRIES = 10
 
@@ -106,6 +108,10 @@ def commit_table(lake: Lake, manifest: Manifest, table: TableCommit) -> None:
 
 def _is_committed(lake: Lake, manifest: Manifest, table: TableCommit) -> bool:
     """Try to add the files of a batch to one table; False when somebody else was quicker."""
+    # Where the plan found no table there is none most of the time: to look again costs more than to try.
+    is_new = any(change.table == table.folder and change.kind in NEW for change in manifest.changes)
+    if is_new and create_table(lake, manifest, table):
+        return True
     delta = find_table(lake, table.folder)
     if delta is None:
         return create_table(lake, manifest, table)

@@ -42,7 +42,7 @@ def storage_error(error: Exception, place: str) -> PostroomError | None:
             place=place,
             remedy="Check the credentials and what they allow: variables such as AWS_ACCESS_KEY_ID, or --storage.",
         )
-    if name == "FileNotFoundError" and code in ("", "NoSuchKey"):
+    if name == "FileNotFoundError":
         return None
     if not _TOLD.search(text) and not type(error).__module__.startswith("obstore"):
         return None
@@ -72,13 +72,16 @@ def without_secrets(text: str) -> str:
     return _QUERY.sub("", _MARKS.sub("", text).strip().partition("\n")[0])
 
 
+# What went wrong on the way, where there was no answer; the words of libraries for it.
+_CAUSES = {
+    "Connection refused": "connection refused",
+    "timed out": "no answer in time",
+    "TimedOut": "no answer in time",
+    "dns error": "no such host",
+    "onnect": "no connection",
+}
+
+
 def _cause(text: str) -> str:
-    """The last of the causes that are told one below the other, or the only line."""
-    told = text.partition("Debug source")[0]
-    lines = [line.strip(" ↳.-") for line in told.splitlines()]
-    known = [line for line in lines if line and not line.isdigit()]
-    lowest = next((line for line in known if "error" in line.lower() or "tim" in line.lower()), "no answer")
-    for word in ("timed out", "Connection refused", "dns error", "connect", "Connect"):
-        if word in told:
-            return {"connect": "no connection", "Connect": "no connection"}.get(word, word.lower())
-    return without_secrets(lowest).rstrip(".:")[:200]
+    """Why there was no answer, or else the first line of what was said."""
+    return next((cause for word, cause in _CAUSES.items() if word in text), without_secrets(text).rstrip(".:")[:200])

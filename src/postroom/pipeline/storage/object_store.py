@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,10 +70,10 @@ class ObjectStorage:
                 client_options=client_options(options),
                 retry_config=retry_options(options),
             )
-        except (BaseError, ValueError) as error:
-            # Only its name: a value may be secret.
-            name = type(error).__name__
-            raise BadFlag(f"these options of storage do not fit ({name}).", place=self.url) from None
+        except (BaseError, ValueError):
+            # Only names: a value may be secret.
+            names = ", ".join(sorted(store_options(options).keys() | {"max_retries", "retry_timeout", "timeout"}))
+            raise BadFlag(f"one of these options has a wrong name or value: {names}.", place=self.url) from None
 
     def delta(self, folder: str) -> tuple[str, dict[str, str] | None]:
         """The address of a table, and the options."""
@@ -141,7 +141,16 @@ class ObjectStorage:
         if some:
             with self._telling():
                 for start in range(0, len(some), 1000):
-                    obstore.delete(self._store, some[start : start + 1000])
+                    self._delete(some[start : start + 1000])
+
+    def _delete(self, paths: list[str]) -> None:
+        try:
+            obstore.delete(self._store, paths)
+        except FileNotFoundError:
+            # Some stores refuse what is not there, and do not say what became of the others.
+            for path in paths:
+                with suppress(FileNotFoundError):
+                    obstore.delete(self._store, path)
 
     def exists(self, path: str) -> bool:
         """Whether there is an object."""

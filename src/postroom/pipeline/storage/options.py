@@ -92,7 +92,10 @@ def resolve_options(
         if value:
             found[_full_name(name.lower(), cloud)] = value
     found |= {_full_name(name, cloud): value for name, value in given.items() if _concerns(name, cloud)}
-    if found.get(f"{cloud.prefix}endpoint", "").startswith("http://"):
+    endpoint = found.get(f"{cloud.prefix}endpoint", "")
+    if endpoint and not endpoint.startswith(("http://", "https://")):
+        raise BadSetting("an endpoint begins with https:// or http://.", place=endpoint)
+    if endpoint.startswith("http://"):
         found.setdefault("allow_http", "true")
     if cloud is GOOGLE:
         _take_key(found)
