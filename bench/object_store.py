@@ -60,7 +60,7 @@ def _bare_puts(source: str, target: str, options: dict[str, str]) -> float:
     lake, copy = create_lake(source, options).storage, create_lake(target, options).storage
     if not isinstance(lake, ObjectStorage):
         raise TypeError(source)
-    contents = [lake.read(file.path) for file in lake.everything()]
+    contents = [lake.read(file.path) for file in lake.everything("")]
 
     def put(content: bytes) -> None:
         copy.write(uuid4().hex, content)

@@ -215,7 +215,7 @@ class Fleet:
         known = {uri for folder in folders if lake.has(folder) for uri in lake.table(folder).file_uris()}
         if isinstance(lake.storage, ObjectStorage):
             names = {uri.rpartition("/")[2] for uri in known}
-            found = {file.path for file in lake.storage.everything() if file.path.endswith(".parquet")}
+            found = {file.path for file in lake.storage.everything("") if file.path.endswith(".parquet")}
             return {path for path in found if "_delta_log" not in path and path.rpartition("/")[2] not in names}
         return {str(path) for path in lake.root.rglob("*.parquet") if path.parent.name != "_delta_log"} - known
 

@@ -133,11 +133,7 @@ def _is_kept(path: Path) -> bool:
 
 def _stored(storage: Storage) -> Iterator[str]:
     """The files of Spark's part in a store."""
-    folders = [STREAM]
-    while folders:
-        folder = folders.pop()
-        yield from (file.path for file in storage.files(folder))
-        folders.extend(f"{folder}/{name}" for name in storage.folders(folder))
+    return (file.path for file in storage.everything(STREAM))
 
 
 def _read(storage: Storage) -> Identity | None:

@@ -193,14 +193,14 @@ from postroom.pipeline.dead_letters.replay import replay as run
 lake, catalog, moment = sys.argv[1:]
 real, done = commit.commit_table, []
 
-def commit_then_die(*arguments):
+def commit_then_die(*arguments, **named):
     if len(done) == int(moment):
         os._exit(9)
-    real(*arguments)
+    real(*arguments, **named)
     done.append(1)
 
 commit.PARALLEL_COMMITS = 1
-commit.record_batch = lambda *_: os._exit(9)
+commit.record_batch = lambda *_, **__: os._exit(9)
 if moment == "manifest":
     replay.put_manifest = lambda *_: os._exit(9)
 else:

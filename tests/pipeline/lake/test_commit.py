@@ -32,15 +32,15 @@ from postroom.pipeline.lake.manifest import read_manifest
 lake, run, survive = open_lake(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 real, done = commit.commit_table, []
 
-def commit_then_die(*arguments):
+def commit_then_die(*arguments, **named):
     if len(done) == survive:
         os._exit(9)
-    real(*arguments)
+    real(*arguments, **named)
     done.append(1)
 
 commit.PARALLEL_COMMITS = 1
 commit.commit_table = commit_then_die
-commit.record_batch = lambda *_: os._exit(9)
+commit.record_batch = lambda *_, **__: os._exit(9)
 commit.apply_manifest(lake, read_manifest(lake, run, 0))
 """
 

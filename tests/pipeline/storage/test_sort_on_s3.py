@@ -116,7 +116,7 @@ def test_secrets_are_in_no_plan_ledger_or_job(
     sort(spark, records, catalog, lake)
     assert isinstance(lake.storage, ObjectStorage)
     secret = s3.options["aws_secret_access_key"].encode()
-    for file in lake.storage.everything():
+    for file in lake.storage.everything(""):
         assert secret not in lake.storage.read(file.path), file.path
     plans = spark.sparkContext._jvm.org.apache.spark.sql.classic.SparkSession.active().sharedState().statusStore()
     shown = "".join(plans.executionsList().apply(n).physicalPlanDescription() for n in range(plans.executionsCount()))

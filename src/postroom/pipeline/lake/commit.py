@@ -30,7 +30,7 @@ from postroom.pipeline.lake.manifest import (
 )
 from postroom.pipeline.lake.orphan_files import sweep_ledger
 from postroom.pipeline.lake.schema_evolution import new_columns
-from postroom.pipeline.lake.table_cache import find_table, has_batch
+from postroom.pipeline.lake.table_cache import find_table, has_batch, planned_table
 from postroom.pipeline.lake.table_properties import renew_properties
 from postroom.pipeline.storage.errors import storage_error, telling_errors, without_secrets
 from postroom.pipeline.worker.sort_task import TaskResult
@@ -55,8 +55,8 @@ def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[TaskResult
         manifest = plan_manifest(lake, job, source, written)
         if not put_manifest(lake, manifest, lock):
             discard(lake, written)
-            manifest = read_manifest(lake, job.run, job.batch) or manifest
-        return apply_locked(lake, manifest)
+            return apply_locked(lake, read_manifest(lake, job.run, job.batch) or manifest)
+        return apply_locked(lake, manifest, is_new=True)
 
 
 def apply_manifest(lake: Lake, manifest: Manifest) -> LedgerEntry:
@@ -76,25 +76,31 @@ def finish_locked(lake: Lake) -> list[LedgerEntry]:
     return entries
 
 
-def apply_locked(lake: Lake, manifest: Manifest) -> LedgerEntry:
-    """Apply a manifest; for who holds the lake's lock already."""
-    done = find_entry(lake, manifest.run, manifest.batch) if lake.storage.folder is None else None
+def apply_locked(lake: Lake, manifest: Manifest, *, is_new: bool = False) -> LedgerEntry:
+    """Apply a manifest; for who holds the lake's lock already.
+
+    One that `is_new` was just written by us, after the tables were brought up to date for its plan.
+    """
+    is_remote = lake.storage.folder is None
+    done = find_entry(lake, manifest.run, manifest.batch) if is_remote and not is_new else None
     if done is not None:
         # Of a process that was away for so long that another one sorted the batch: its own files do not count.
         put_by(lake, manifest)
         return done
     with ThreadPoolExecutor(PARALLEL_COMMITS) as pool:
         # list() brings an error of any table here, before the ledger says that all is well.
-        list(pool.map(lambda table: commit_table(lake, manifest, table), manifest.tables))
-    entry = record_batch(lake, manifest)
+        list(pool.map(lambda table: commit_table(lake, manifest, table, is_new=is_new), manifest.tables))
+    entry = record_batch(lake, manifest, is_new=is_new)
     put_by(lake, manifest)
     return entry
 
 
-def commit_table(lake: Lake, manifest: Manifest, table: TableCommit) -> None:
+def commit_table(lake: Lake, manifest: Manifest, table: TableCommit, *, is_new: bool = False) -> None:
     """Add the files of a batch to one table, once; the table is made or widened first."""
     with telling_errors(f"{lake.url}/{table.folder}", DeltaError):
         try:
+            if is_new and lake.storage.folder is None and _is_added(lake, manifest, table):
+                return
             for _ in range(MOST_TRIES):
                 if _is_committed(lake, manifest, table):
                     return
@@ -108,10 +114,6 @@ def commit_table(lake: Lake, manifest: Manifest, table: TableCommit) -> None:
 
 def _is_committed(lake: Lake, manifest: Manifest, table: TableCommit) -> bool:
     """Try to add the files of a batch to one table; False when somebody else was quicker."""
-    # Where the plan found no table there is none most of the time: to look again costs more than to try.
-    is_new = any(change.table == table.folder and change.kind in NEW for change in manifest.changes)
-    if is_new and create_table(lake, manifest, table):
-        return True
     delta = find_table(lake, table.folder)
     if delta is None:
         return create_table(lake, manifest, table)
@@ -123,6 +125,24 @@ def _is_committed(lake: Lake, manifest: Manifest, table: TableCommit) -> bool:
         # Locks of object stores end with time: two processes may apply the same manifest, and one is refused here.
         if lake.storage.folder is not None:
             raise
+        return False
+    return True
+
+
+def _is_added(lake: Lake, manifest: Manifest, table: TableCommit) -> bool:
+    """Try to add the files of a new batch to a table as the plan found it.
+
+    To ask which batches it has would read all its log. There is no need: delta-rs refuses the commit when another
+    process has added the same batch since.
+    """
+    if any(change.table == table.folder and change.kind in NEW for change in manifest.changes):
+        return create_table(lake, manifest, table)
+    delta = planned_table(lake, table.folder)
+    if delta is None:
+        return False
+    try:
+        _append(delta, manifest, table)
+    except CommitFailedError:
         return False
     return True
 

@@ -11,12 +11,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.exceptions import DeltaError
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.manifest import Manifest, SchemaChange
-from postroom.pipeline.storage.errors import telling_errors
+from postroom.pipeline.lake.table_cache import find_table, has_batch, planned_table
+from postroom.pipeline.storage.errors import storage_error, telling_errors
 from postroom.pipeline.worker.table_layout import LEDGER
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ SCHEMA = pa.schema(
 )
 
 
+# How often an entry is tried again because of others.
+MOST_TRIES = 10
 # Opening a hundred small files takes about as long as a commit.
 TIDY_EVERY = 100
 
@@ -67,13 +70,27 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     replayed: int = 0
 
 
-def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
-    """Enter a batch whose tables are all committed; a batch is entered once, however often this is called."""
-    if is_committed(lake, manifest.run, manifest.batch):
-        found = find_entry(lake, manifest.run, manifest.batch)
-        if found:
-            return found
-    entry = LedgerEntry(
+def record_batch(lake: Lake, manifest: Manifest, *, is_new: bool = False) -> LedgerEntry:
+    """Enter a batch whose tables are all committed; a batch is entered once, however often this is called.
+
+    Of a batch that `is_new` the caller knows that it was not in the ledger when that was opened last.
+    """
+    for attempt in range(MOST_TRIES):
+        table = _last_seen(lake) if is_new and not attempt else _ledger(lake, is_shared=False)
+        if table is not None and not (is_new and not attempt) and has_batch(table, manifest.run, manifest.batch):
+            found = find_entry(lake, manifest.run, manifest.batch)
+            if found:
+                return found
+        entry = _entry(manifest)
+        _check(lake, entry)
+        if _is_entered(lake, table, entry):
+            _tidy(lake)
+            return entry
+    raise LakeRefused("others write to the ledger all the time.", place=lake.url, remedy="Run it again.")
+
+
+def _entry(manifest: Manifest) -> LedgerEntry:
+    return LedgerEntry(
         run=manifest.run,
         batch=manifest.batch,
         source=manifest.source,
@@ -87,34 +104,35 @@ def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
         kind=manifest.kind,
         replayed=manifest.replayed,
     )
-    _check(lake, entry)
-    rows = pa.Table.from_pylist([_row(entry)], schema=SCHEMA)
-    properties = commit_properties(manifest.run, manifest.batch)
+
+
+def _is_entered(lake: Lake, table: DeltaTable | None, entry: LedgerEntry) -> bool:
+    """Try to write an entry; False when somebody else wrote to the ledger of an object store since it was looked at.
+
+    Locks end with time there, so that it may have been this very batch.
+    """
     url, options = lake.storage.delta(LEDGER)
+    rows = pa.Table.from_pylist([_row(entry)], schema=SCHEMA)
+    properties = commit_properties(entry.run, entry.batch)
+    is_remote = lake.storage.folder is None
     with telling_errors(f"{lake.url}/{LEDGER}", DeltaError):
         try:
-            write_deltalake(
-                url,
-                rows,
-                mode="append",
-                schema_mode="merge",
-                commit_properties=properties,
-                storage_options=options,
-            )
-        except CommitFailedError:
-            # Locks of object stores end with time: another process has entered the same batch.
-            found = find_entry(lake, manifest.run, manifest.batch)
-            if found is None:
+            if is_remote and table is None:
+                write_deltalake(url, rows, mode="error", commit_properties=properties, storage_options=options)
+            else:
+                place = table if is_remote and table is not None else url
+                write_deltalake(place, rows, mode="append", schema_mode="merge", commit_properties=properties)
+        except DeltaError as error:
+            if not is_remote or storage_error(error, lake.url) is not None:
                 raise
-            return found
-    _tidy(lake)
-    return entry
+            return False
+    return True
 
 
 def _tidy(lake: Lake) -> None:
     """Make one file of many from time to time: a stream adds a row, and with it a file, every few seconds."""
-    table = lake.table(LEDGER)
-    if table.version() % TIDY_EVERY == TIDY_EVERY - 1:
+    table = _ledger(lake)
+    if table is not None and table.version() % TIDY_EVERY == TIDY_EVERY - 1:
         try:
             table.optimize.compact()
         except DeltaError as error:  # the entry is written; the next time will do
@@ -177,15 +195,20 @@ def _check(lake: Lake, entry: LedgerEntry) -> None:
 def is_committed(lake: Lake, run: str, batch: int) -> bool:
     """Whether the ledger has taken in a batch of a run already."""
     table = _ledger(lake)
-    version = table.transaction_version(run) if table is not None else None
-    return version is not None and version >= batch
+    return table is not None and has_batch(table, run, batch)
 
 
-def _ledger(lake: Lake) -> DeltaTable | None:
-    try:
-        return lake.table(LEDGER) if lake.storage.folder is None or lake.has(LEDGER) else None
-    except FileNotFoundError:
-        return None
+def _ledger(lake: Lake, *, is_shared: bool = True) -> DeltaTable | None:
+    """The ledger as it is now; one that is not shared stays so, whatever others do in this process."""
+    if lake.storage.folder is None and is_shared:
+        return find_table(lake, LEDGER)  # to open one there takes many requests
+    return lake.table(LEDGER) if lake.has(LEDGER) else None
+
+
+def _last_seen(lake: Lake) -> DeltaTable | None:
+    if lake.storage.folder is not None or not lake.has(LEDGER):
+        return _ledger(lake)
+    return planned_table(lake, LEDGER)
 
 
 def commit_properties(run: str, batch: int) -> CommitProperties:

@@ -87,15 +87,22 @@ def _strays(lake: Lake, past: Iterable[Lease]) -> Strays:
     """The files of some batches in the folders of all tables, without those that the batches brought in."""
     wanted = {lease.batch_name: lease.files() for lease in past}
     found: Strays = {}
-    folders = list(_folders(lake))
-    for folder, names in zip(
-        folders, lake.storage.map(lambda each: list(lake.storage.names(each)), folders), strict=True
-    ):
-        for name in names:
-            batch = batch_of(name)
-            if batch in wanted and name not in wanted[batch]:
-                found.setdefault(batch, []).append(f"{folder}/{name}")
+    for path in _data_files(lake):
+        name = path.rpartition("/")[2]
+        batch = batch_of(name)
+        if batch in wanted and name not in wanted[batch]:
+            found.setdefault(batch, []).append(path)
     return found
+
+
+def _data_files(lake: Lake) -> Iterator[str]:
+    """The files in the folders of all tables, and in those that were to have one."""
+    if lake.storage.folder is None:
+        # One request for a thousand files, wherever they are.
+        yield from (file.path for file in lake.storage.everything("") if "/_delta_log/" not in file.path)
+        return
+    for folder in _folders(lake):
+        yield from (f"{folder}/{name}" for name in lake.storage.names(folder))
 
 
 def batch_of(name: str) -> str:
@@ -109,8 +116,8 @@ def _folders(lake: Lake) -> Iterator[str]:
     """All folders that have a table or were to have one."""
     groups = [group for group in lake.storage.folders("") if not group.startswith(("_", "."))]
     groups += [f"{ENDPOINTS}/{group}" for group in lake.storage.folders(ENDPOINTS)]
-    for group, tables in zip(groups, lake.storage.map(lake.storage.folders, groups), strict=True):
-        yield from (f"{group}/{table}" for table in tables)
+    for group in groups:
+        yield from (f"{group}/{table}" for table in lake.storage.folders(group))
     yield DEAD_LETTERS
 
 

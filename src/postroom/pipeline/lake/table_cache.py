@@ -37,6 +37,13 @@ def find_table(lake: Lake, folder: str) -> DeltaTable | None:
         return None
 
 
+def planned_table(lake: Lake, folder: str) -> DeltaTable | None:
+    """A table as it was when a plan looked at it; None where it may have been opened since."""
+    if _opened.cache_info().currsize > MOST_OPEN // 2:
+        return None
+    return _opened(lake, folder, 0)
+
+
 @functools.lru_cache(maxsize=MOST_OPEN)
 def _opened(lake: Lake, folder: str, log: int) -> DeltaTable:
     return lake.table(folder)

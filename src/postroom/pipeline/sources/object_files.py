@@ -95,7 +95,7 @@ class ObjectFileSource:
         return {self.name.rpartition("/")[2]: Lag(files=files, bytes=size)}
 
     def _listed(self) -> Iterator[StoredFile]:
-        for file in self.files.everything():
+        for file in self.files.everything(""):
             if self._only:
                 if file.path == self._only:
                     yield file

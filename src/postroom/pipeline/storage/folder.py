@@ -123,6 +123,12 @@ class FolderStorage(msgspec.Struct, frozen=True):
                     found = entry.stat()
                     yield StoredFile(f"{prefix}{entry.name}", found.st_size, found.st_mtime)
 
+    def everything(self, folder: str) -> Iterator[StoredFile]:
+        """The files in a folder and in all below."""
+        yield from self.files(folder)
+        for name in self.folders(folder):
+            yield from self.everything(f"{folder}/{name}" if folder else name)
+
     def folders(self, folder: str) -> list[str]:
         """The names of the folders in a folder."""
         return sorted(entry.name for entry in _entries(self.root / folder) if entry.is_dir())

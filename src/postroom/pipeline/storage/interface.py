@@ -93,6 +93,9 @@ class Storage(Protocol):
     def files(self, folder: str) -> Iterator[StoredFile]:
         """The files in a folder, not those below."""
 
+    def everything(self, folder: str) -> Iterator[StoredFile]:
+        """The files in a folder and in all below."""
+
     def folders(self, folder: str) -> list[str]:
         """The names of the folders in a folder, in order."""
 

@@ -172,7 +172,7 @@ class ObjectStorage:
         for each in found:
             yield StoredFile(each["path"], each["size"], each["last_modified"].timestamp())
 
-    def everything(self, folder: str = "") -> Iterator[StoredFile]:
+    def everything(self, folder: str) -> Iterator[StoredFile]:
         """All objects of a prefix and below."""
         with self._telling():
             for page in obstore.list(self._store, f"{folder}/" if folder else None, chunk_size=1000):
