@@ -192,12 +192,6 @@ def _check(lake: Lake, entry: LedgerEntry) -> None:
         )
 
 
-def is_committed(lake: Lake, run: str, batch: int) -> bool:
-    """Whether the ledger has taken in a batch of a run already."""
-    table = _ledger(lake)
-    return table is not None and has_batch(table, run, batch)
-
-
 def _ledger(lake: Lake, *, is_shared: bool = True) -> DeltaTable | None:
     """The ledger as it is now; one that is not shared stays so, whatever others do in this process."""
     if lake.storage.folder is None and is_shared:
