@@ -30,6 +30,7 @@ PostroomError
     ├── ExtraMissing            extra_missing
     ├── JavaMissing             java_missing
     ├── JavaTooOld              java_too_old
+    ├── WorkersUnfit            workers_unfit
     ├── PortBusy                port_busy
     ├── FolderUnwritable        folder_unwritable
     ├── StoreUnusable           store_unusable
@@ -237,6 +238,12 @@ class JavaTooOld(MissingSystem):
     """The Java that was found is older than Spark needs."""
 
     code = "java_too_old"
+
+
+class WorkersUnfit(MissingSystem):
+    """Workers of a Spark cluster that do not come, have no Python that fits, or another Postroom."""
+
+    code = "workers_unfit"
 
 
 class PortBusy(MissingSystem):

@@ -302,6 +302,38 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "region, timeout … Beside them the usual variables hold: AWS_…, AZURE_…, GOOGLE_…"
         ),
     ] = ()
+    driver_host: Annotated[
+        str,
+        Meta(
+            description="Name or address by which Spark's executors reach this machine, where the master is elsewhere. "
+            "Empty: the address from which this machine reaches the master."
+        ),
+    ] = ""
+    shared_paths: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Folders that every machine of the cluster has mounted at the same path. Others are refused "
+            "where the master is elsewhere."
+        ),
+    ] = ()
+    engine: Annotated[
+        str,
+        Meta(
+            description="What Spark's workers sort with, where the master is elsewhere: an archive of `postroom pack`, "
+            "or installed, when their own Python has Postroom. Empty: an archive is made, kept and sent."
+        ),
+    ] = ""
+    worker_python: Annotated[
+        str,
+        Meta(
+            description="Python on Spark's workers, where the master is elsewhere. Empty: as PYSPARK_PYTHON or "
+            "spark.pyspark.python say, otherwise python3.N of this version."
+        ),
+    ] = ""
+    worker_wait_s: Annotated[
+        float,
+        Meta(gt=0, description="How long workers of a cluster may take to begin, in seconds."),
+    ] = 45.0
     jars: Annotated[
         str,
         Meta(description="Folder with the Java libraries to read Kafka with. Empty: they are fetched once and kept."),

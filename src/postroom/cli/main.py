@@ -26,6 +26,7 @@ COMMANDS = {
     "match": "Say for each record which message definition it fits.",
     "make": "Make messages from the definition MESSAGE.",
     "sort": "Sort records by the message definitions of a catalog.",
+    "pack": "Pack what Spark's workers need beside a bare Python.",
     "schema": "Check and compare payload schemas.",
     "schema-for": "Print the JSON Schema of catalog files.",
     "tables": "List the tables of a lake.",
