@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from postroom.cli.command import key_option, postroom_command, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table
+from postroom.errors import BadFlag
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from postroom.pipeline import LedgerEntry
 
 
@@ -42,8 +46,15 @@ if TYPE_CHECKING:
 @click.option("--partition-by-date", is_flag=True, help="New tables are partitioned by the day of landing.")
 @click.option("--json", "as_json", is_flag=True, help="The ledger entry as JSON instead of tables.")
 @setting("nulls", "strict|absent")
+@click.option(
+    "--conf", "conf", multiple=True, metavar="KEY=VALUE", help="An option of Spark, on top of spark-defaults.conf."
+)
 @setting("master", "URL")
 @setting("storage", "KEY=VALUE")
+@setting("driver_host", "HOST")
+@setting("shared_paths", "FOLDER")
+@setting("engine", "FILE|installed")
+@setting("worker_python", "PATH")
 @key_option
 def command(
     catalog: str,
@@ -56,8 +67,9 @@ def command(
     partition_by_date: bool,
     as_json: bool,
     nulls: str | None,
-    master: str | None,
     storage: tuple[str, ...],
+    conf: tuple[str, ...],
+    **cluster: Any,
 ) -> None:
     """Sort records by the message definitions of a catalog, on Spark: one Delta table per definition.
 
@@ -67,39 +79,49 @@ def command(
     a run that died is finished first. A file counts as a whole: what is appended to it later is not seen.
 
     With --follow, changes of the catalog take effect with the next batch.
+
+    With --master spark://…, yarn or k8s://… a cluster sorts. Its workers need Python of this version and nothing more:
+    they are sent what they sort with.
     """
-    from postroom.pipeline.spark.session import inside_spark, require_spark, spark_session
+    from postroom.pipeline.spark.session import find_master, inside_spark, require_spark, spark_session
 
     require_spark()
     from postroom.pipeline import sort
     from postroom.pipeline.catalog_reload import CatalogWatch
     from postroom.pipeline.lake.lake import create_lake
     from postroom.pipeline.sources.source import open_source
+    from postroom.pipeline.spark.cluster import check_shared, is_local
     from postroom.pipeline.spark.java import find_java_home
     from postroom.pipeline.spark.progress import Progress
     from postroom.pipeline.spark.streaming import stop_on_signals
     from postroom.pipeline.storage.open_storage import open_storage
 
-    settings = settings_from(nulls=nulls, master=master)
+    settings = settings_from(nulls=nulls, **cluster)
+    options = spark_options(conf)
     watch = CatalogWatch(catalog, settings, endpoint or "")
     # All again inside sort(): here they say what is wrong before Spark takes seconds to start, or a folder is made.
-    options = storage_options(storage)
-    opened = open_source(source, options)
+    store = storage_options(storage)
+    opened = open_source(source, store)
+    chosen = find_master(settings.master, options)
+    if chosen and not is_local(chosen):
+        check_shared(lake, "a lake", settings)
+        check_shared(source, "a source", settings)
     opened.check(follow=follow)
     if checkpoint is not None:
-        open_storage(checkpoint, "a checkpoint", options)
+        open_storage(checkpoint, "a checkpoint", store)
     find_java_home()
-    create_lake(lake, options)
+    create_lake(lake, store)
     # An application that is there has its libraries, or not; nobody can give it more.
-    configuration = {} if inside_spark() else opened.configuration
+    configuration = options if inside_spark() else with_jars(options, opened.configuration)
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with (
         Progress(quiet=quiet) as progress,
-        spark_session(settings.master, ui=follow, configuration=configuration) as spark,
+        spark_session(settings.master, ui=follow, configuration=configuration, settings=settings) as spark,
         stop_on_signals() as stop,
     ):
-        if follow and spark.sparkContext.uiWebUrl and not quiet:
-            click.echo(f"following {opened.name}; Spark's pages are at {spark.sparkContext.uiWebUrl}", err=True)
+        pages = pages_of(spark) if follow and not quiet else ""
+        if pages:
+            click.echo(f"following {opened.name}; Spark's pages are at {pages}", err=True)
         entry = sort(
             spark,
             source,
@@ -111,7 +133,7 @@ def command(
             every=every if follow else None,
             stop=stop,
             watcher=progress if progress.shown else None,
-            storage_options=options,
+            storage_options=store,
         )
         if stop.is_set() and not follow:
             raise KeyboardInterrupt
@@ -119,6 +141,33 @@ def command(
         print_json(entry)
     else:
         print_entry(entry, lake)
+
+
+def spark_options(words: Sequence[str]) -> dict[str, str]:
+    """The options of Spark that `--conf KEY=VALUE` gives."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, separator, value = word.partition("=")
+        if not (separator and name.startswith("spark.")):
+            raise BadFlag("an option of Spark is spark.NAME=VALUE.", place=f"--conf {word}")
+        found[name] = value
+    return found
+
+
+def with_jars(options: Mapping[str, str], needed: Mapping[str, str]) -> dict[str, str]:
+    """Options of the user with those that a source needs; Java libraries add up."""
+    from postroom.pipeline.spark.session import spark_defaults
+
+    theirs = options.get("spark.jars", "") or spark_defaults().get("spark.jars", "")
+    jars = ",".join(filter(None, (needed.get("spark.jars", ""), theirs)))
+    return {**needed, **options, **({"spark.jars": jars} if jars else {})}
+
+
+def pages_of(spark: SparkSession) -> str:
+    """Where Spark shows what it does; a session of Spark Connect cannot tell."""
+    from postroom.pipeline.spark.worker_calls import is_connect
+
+    return "" if is_connect(spark) else spark.sparkContext.uiWebUrl or ""
 
 
 def print_entry(entry: LedgerEntry, lake: str) -> None:

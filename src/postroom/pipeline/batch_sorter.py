@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from postroom.errors import LakeRefused, PostroomError
 from postroom.pipeline.batch_spec import Job
@@ -15,11 +18,15 @@ from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, find_entry
 from postroom.pipeline.lake.manifest import read_manifest, unfinished
 from postroom.pipeline.lake.orphan_files import Sweeper, sweep
+from postroom.pipeline.sources.dataframe import KEY
 from postroom.pipeline.sources.source import frame_of_records
 from postroom.pipeline.spark.batch_progress import BatchProgress
-from postroom.pipeline.spark.errors import error_from_spark
-from postroom.pipeline.storage.interface import Storage
+from postroom.pipeline.spark.errors import is_no_room, no_room
+from postroom.pipeline.spark.worker_calls import call_workers, is_connect
+from postroom.pipeline.spark.workers import prepare_workers
 from postroom.pipeline.summary import added_up
+from postroom.pipeline.worker.sort_task import TaskResult
+from postroom.pipeline.worker.spark_tasks import SortTask, run_sort
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -119,13 +126,21 @@ class Sorter:
         """Run a batch over records as the sink takes them; without any it is an entry in the ledger and no more."""
         if records is None:
             return commit_batch(self.lake, job, self.source, [])
-        context = records.sparkSession.sparkContext
-        with hold_lease(self.lake, job.run, job.batch), self.progress.on_spark(context, job.batch_name):
-            _write(records, job, self.source, self.lake.storage, self.files)
-        entry = find_entry(self.lake, job.run, job.batch)
-        if entry is None:
-            raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=job.lake)
-        return entry
+        spark = records.sparkSession
+        prepare_workers(spark, self._catalogs().settings)
+        task = SortTask(job, self.source, KEY, self.lake.storage, self.files)
+        with hold_lease(self.lake, job.run, job.batch):
+            with self.progress.on_spark(spark, job.batch_name):
+                written = _sorted_by_workers(records, task)
+            return self._commit(job, written)
+
+    def _commit(self, job: Job, written: list[TaskResult]) -> LedgerEntry:
+        try:
+            return commit_batch(self.lake, job, self.source, written)
+        except (OSError, LakeRefused) as error:
+            if is_no_room(error):
+                raise no_room(job.lake) from error
+            raise
 
     def job(self, run: str, batch: int) -> Job:
         """A batch by the catalog of this moment, which the lake keeps, with a lease of the files that it will write."""
@@ -156,21 +171,21 @@ def _nothing_to_save() -> None:
 
 
 def _query_of(frame: DataFrame) -> str:
+    if is_connect(frame.sparkSession):
+        raise LakeRefused(
+            "over Spark Connect a batch does not know its stream, so nobody can tell whether it was sorted before.",
+            remedy="Give the stream a name of its own: sorter(…, run=NAME).",
+        )
     query = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
     if not query:
         raise LakeRefused("this batch belongs to no stream, so nobody can tell whether it was sorted before.")
     return query.replace("-", "")
 
 
-def _write(records: DataFrame, job: Job, source: str, storage: Storage, files: ObjectStorage | None) -> None:
-    from pyspark.errors import PySparkException
-
-    from postroom.pipeline.spark.data_source import write_to_sink
-
-    try:
-        write_to_sink(records, job, source, storage, files)
-    except PySparkException as error:
-        raise error_from_spark(str(error), job.lake) from error
+def _sorted_by_workers(records: DataFrame, task: SortTask) -> list[TaskResult]:
+    # Pickled, not an option: options stand in Spark's plans and pages, and what opens an object store may be secret.
+    answers = call_workers(records, run_sort, pickle.dumps(task), task.job.lake)
+    return [msgspec.msgpack.decode(answer, type=TaskResult) for answer in answers]
 
 
 def finish_commits(lake: Lake) -> list[LedgerEntry]:

@@ -17,12 +17,17 @@ from postroom.pipeline.checkpoint import Checkpoint, default_checkpoint, new_run
 from postroom.pipeline.lake.lake import Place, create_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.local_paths import scheme_of
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source, frame_of_records, open_source
 from postroom.pipeline.spark.batch_progress import ticking
+from postroom.pipeline.spark.cluster import check_shared
 from postroom.pipeline.spark.progress import Watcher
 from postroom.pipeline.spark.streaming import run_stream
+from postroom.pipeline.spark.worker_calls import is_connect
+from postroom.pipeline.spark.workers import prepare_workers, runs_here
 from postroom.pipeline.storage.open_storage import open_storage
+from postroom.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,12 +65,15 @@ def sort(
     """
     if checkpoint is not None:
         open_storage(checkpoint, "a checkpoint", storage_options)
+    catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
+    settings = catalogs().settings
+    _check_cluster(spark, records, lake, settings, is_stream=checkpoint is not None or every is not None)
     target = create_lake(lake, storage_options)
     finish_commits(target)
-    catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
     report = watcher.report if watcher is not None else None
     made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
     try:
+        prepare_workers(spark, settings)
         if not isinstance(records, str | Path):
             return _sort_frame(made, records, source, record_id, checkpoint)
         if record_id:
@@ -99,17 +107,26 @@ def sorter(
     partition_by_date: bool = False,
     report: Report | None = None,
     storage_options: Mapping[str, str] | None = None,
+    run: str = "",
 ) -> Sorter:
     """What `stream.writeStream.foreachBatch(…)` takes to sort a stream of records, exactly once over restarts.
 
-    `record_id` names the column that tells records apart, as in `sort`.
+    `record_id` names the column that tells records apart, as in `sort`. `run` is the name of the stream, the same after
+    each restart, where Spark does not give it one (over Spark Connect).
     """
     target = create_lake(lake, storage_options)
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
     read = partial(frame_of_records, name=source, record_id=record_id)
     return Sorter(
-        target, catalogs, source=source, nulls=nulls, partition_by_date=partition_by_date, read=read, report=report
+        target,
+        catalogs,
+        run=run,
+        source=source,
+        nulls=nulls,
+        partition_by_date=partition_by_date,
+        read=read,
+        report=report,
     )
 
 
@@ -122,6 +139,24 @@ def _sort_frame(
         raise LakeRefused("this DataFrame is a stream.", remedy="Give it `.writeStream.foreachBatch(sorter(…))`.")
     made.source = source or "dataframe"
     return made.sort_once(new_run(), lambda: frame_of_records(records, made.source, record_id))
+
+
+def _check_cluster(
+    spark: SparkSession, records: DataFrame | str | Path, lake: str | Path, settings: Settings, *, is_stream: bool
+) -> None:
+    """Refuse what workers of a cluster could not see, before anything runs."""
+    if runs_here(spark):
+        return
+    check_shared(lake, "a lake", settings)
+    if not isinstance(records, str | Path):
+        return
+    check_shared(records, "a source", settings)
+    if is_connect(spark) and (is_stream or scheme_of(records) == "kafka"):
+        raise LakeRefused(
+            "Spark Connect runs the batches of a stream on its server, and does not tell which Kafka cluster it reads.",
+            remedy="Leave --follow and --checkpoint out and give files; or read the stream in a program of your own, "
+            "for `writeStream.foreachBatch(sorter(…, run=NAME))`.",
+        )
 
 
 def _sort_once(spark: SparkSession, made: Sorter, opened: Source, watcher: Watcher | None) -> LedgerEntry:

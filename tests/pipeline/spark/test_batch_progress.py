@@ -29,7 +29,7 @@ def test_tasks_that_are_done_are_a_share(spark: Any, tmp_path: Path) -> None:
         return number
 
     def run() -> None:
-        with work.at_batch(), work.on_spark(spark.sparkContext, "run1-0"):
+        with work.at_batch(), work.on_spark(spark, "run1-0"):
             spark.sparkContext.parallelize([0, 1], 2).map(wait).collect()
 
     thread = Thread(target=run)

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from pyspark import cloudpickle
 
-from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.spark.data_source import SortSink, SortWriter
 
@@ -40,16 +38,14 @@ class ModuleListingSink(SortSink):
         return ModuleListingWriter(planned.job, planned.source)
 
 
-def test_a_worker_loads_no_server_code(spark: Any, fleet: Any, lake: Lake) -> None:
-    catalog: CompiledCatalog = fleet.compiled()
-    job = fleet.job(lake, catalog)
+def test_a_worker_loads_no_server_code(spark: Any, fleet: Any, lake: Lake, catalog_file: Path) -> None:
     records = [(json.dumps(fleet.position(number)),) for number in range(3)] + [("broken",)]
     # Pickled by reference, the classes of this module would bring what it imports into the worker.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     try:
         spark.dataSource.register(ModuleListingSink)
         frame = spark.createDataFrame(records, "value string").coalesce(1)
-        options = {"job": msgspec.json.encode(job).decode(), "source": "test"}
+        options = {"catalog": str(catalog_file), "lake": str(lake.root)}
         frame.write.format("postroom-modules").options(**options).mode("append").save()
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])

@@ -19,12 +19,12 @@ from postroom.pipeline.spark.session import require_spark
 
 BAD_MASTER = """
 import sys
-from postroom.errors import MissingSystem
+from postroom.errors import BadFlag
 from postroom.pipeline.spark.session import spark_session
 try:
     with spark_session("no-such-master"):
         pass
-except MissingSystem as error:
+except BadFlag as error:
     sys.exit(str(error))
 """
 

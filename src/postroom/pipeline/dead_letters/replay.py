@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,16 @@ from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.checkpoint import new_run
 from postroom.pipeline.dead_letters.replay_commit import LettersReplaced, commit_replay
-from postroom.pipeline.dead_letters.replay_task import Replayed, ReplayTask, replay_encoded, replay_files
+from postroom.pipeline.dead_letters.replay_task import Replayed, ReplayTask, replay_files, run_replay
 from postroom.pipeline.dead_letters.report import LetterFile, letter_files
 from postroom.pipeline.lake.batch_leases import hold_lease
 from postroom.pipeline.lake.lake import Lake, Place, create_lake, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.lake.orphan_files import sweep
-from postroom.pipeline.spark.errors import error_from_spark
+from postroom.pipeline.spark.cluster import check_shared
+from postroom.pipeline.spark.worker_calls import call_workers
+from postroom.pipeline.spark.workers import parallelism, prepare_workers, runs_here
 from postroom.pipeline.storage.interface import Storage
 from postroom.settings import Settings
 
@@ -68,6 +70,13 @@ def replay(
     compiled = catalog.compiled if isinstance(catalog, Catalog) else catalog
     settings = catalog.settings if isinstance(catalog, Catalog) else Settings()
     settings = msgspec.structs.replace(settings, nulls=nulls or settings.nulls)
+    if spark is not None and not runs_here(spark):
+        if where or dry_run:
+            # DuckDB answers conditions, which workers are not sent; what a dry run makes stays on this machine.
+            spark = None
+        else:
+            check_shared(lake, "a lake", settings)
+            prepare_workers(spark, settings)
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="postroom-replay-") as scratch:
             trial = create_lake(Path(scratch) / "lake")
@@ -113,8 +122,8 @@ def _told(done: list[Replayed], entry: LedgerEntry | None) -> Replay:
 
 def _run(spark: SparkSession | None, lake: Lake, into: Lake, job: Job, where: str) -> list[Replayed]:
     files = [file for file in letter_files(lake, where) if file.chosen]
-    parallelism = spark.sparkContext.defaultParallelism if spark is not None else 1
-    tasks = [ReplayTask(job, group, where) for group in grouped(files, parallelism)]
+    parts = parallelism(spark) if spark is not None else 1
+    tasks = [ReplayTask(job, group, where) for group in grouped(files, parts)]
     if spark is None or not tasks:
         return [replay_files(task, lake.storage, into.storage) for task in tasks]
     return run_on_spark(spark, tasks, lake.storage, into.storage)
@@ -137,13 +146,6 @@ def grouped(files: list[LetterFile], parallelism: int) -> Iterator[tuple[AddedFi
 
 def run_on_spark(spark: SparkSession, tasks: list[ReplayTask], letters: Storage, lake: Storage) -> list[Replayed]:
     """One Spark task for each of ours."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    run = partial(replay_encoded, (letters, lake))
-    encoded = [msgspec.json.encode(task) for task in tasks]
-    try:
-        done = spark.sparkContext.parallelize(encoded, len(encoded)).map(run).collect()
-    except (PySparkException, Py4JError) as error:
-        raise error_from_spark(str(error)) from error
+    argument = pickle.dumps((tasks, letters, lake))
+    done = call_workers(spark.range(0, len(tasks), 1, len(tasks)), run_replay, argument)
     return [msgspec.msgpack.decode(answer, type=Replayed) for answer in done]

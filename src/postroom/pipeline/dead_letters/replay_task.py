@@ -6,6 +6,7 @@ This runs in Spark's Python workers and therefore loads nothing of the server.
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
@@ -63,9 +64,12 @@ class Round(msgspec.Struct):
     seen: set[int]
 
 
-def replay_encoded(storages: tuple[Storage, Storage], task: bytes) -> bytes:
-    """Run a task that came as JSON; its result is MessagePack. Spark unpickles this function in its workers."""
-    return msgspec.msgpack.encode(replay_files(msgspec.json.decode(task, type=ReplayTask), *storages))
+def run_replay(argument: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    """Do those of our tasks whose numbers Spark's task has. Spark's workers call this."""
+    tasks, letters, lake = pickle.loads(argument)  # noqa: S301 - from our own driver
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield msgspec.msgpack.encode(replay_files(tasks[number], letters, lake))
 
 
 def replay_files(task: ReplayTask, letters_in: Storage, lake: Storage) -> Replayed:

@@ -123,6 +123,7 @@ def frame_of_ranges(spark: SparkSession, tasks: Sequence[Sequence[Range]]) -> Da
 
 def frame_of_files(spark: SparkSession, files: Sequence[Path]) -> DataFrame | None:
     """The ranges of some files; None when there is nothing in them."""
-    parallelism = spark.sparkContext.defaultParallelism
-    ranges, step = cut_ranges(files, parallelism)
+    from postroom.pipeline.spark.workers import parallelism
+
+    ranges, step = cut_ranges(files, parallelism(spark))
     return frame_of_ranges(spark, share_out(ranges, step)) if ranges else None

@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from postroom.errors import BadFlag, ExtraMissing, MissingSystem
+from postroom.pipeline.spark.cluster import CONNECT, can_bind, check_master, driver_address, is_local
+from postroom.pipeline.spark.errors import error_from_spark
 from postroom.pipeline.spark.java import find_java_home
+from postroom.pipeline.spark.worker_calls import WORKER_PYTHON, is_connect
+from postroom.pipeline.spark.workers import python_of_workers
+from postroom.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -37,11 +42,14 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 JAVA_OPTIONS = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
 LOOPBACK = "127.0.0.1"
+_JAVA = "spark.driver.extraJavaOptions"
+# Hadoop's client waits for a resource manager that is away for a quarter of an hour.
+_PATIENCE_WITH_YARN = {
+    "spark.hadoop.yarn.resourcemanager.connect.max-wait.ms": "30000",
+    "spark.hadoop.ipc.client.connect.max.retries": "3",
+}
 
 CONFIGURATION = {
-    "spark.driver.bindAddress": LOOPBACK,
-    "spark.driver.host": LOOPBACK,
-    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.killEnabled": "false",
@@ -68,15 +76,31 @@ def inside_spark() -> bool:
 
 @contextmanager
 def spark_session(
-    master: str = "", *, ui: bool = False, app: str = "postroom", configuration: Mapping[str, str] | None = None
+    master: str = "",
+    *,
+    ui: bool = False,
+    app: str = "postroom",
+    configuration: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
 ) -> Iterator[SparkSession]:
-    """A Spark session that ends with the block, together with its Java process; inside an application, its session."""
+    """A Spark session that ends with the block, together with its Java process; inside an application, its session.
+
+    The configuration comes on top of `spark-defaults.conf`, and that on top of our own.
+    """
+    settings = settings or Settings()
+    chosen = find_master(master, configuration)
     if inside_spark():
-        with _present_session(master) as session, _while_java_lives(session):
+        with _present_session(master, configuration or {}) as session, _while_java_lives(session):
+            yield session
+        return
+    if chosen.startswith(CONNECT):
+        with _connected(chosen, configuration or {}) as session:
             yield session
         return
     with tempfile.TemporaryDirectory(prefix="postroom-spark-", ignore_cleanup_errors=True) as scratch:
-        session = start_spark(master or MASTER, scratch=Path(scratch), ui=ui, app=app, configuration=configuration)
+        session = start_spark(
+            chosen, scratch=Path(scratch), ui=ui, app=app, configuration=configuration, settings=settings
+        )
         try:
             with _while_java_lives(session):
                 yield session
@@ -84,8 +108,60 @@ def spark_session(
             stop_spark(session)
 
 
+def find_master(master: str = "", configuration: Mapping[str, str] | None = None) -> str:
+    """Where Spark will run: as said, as configured, or here; in an application, where that runs, if it says so yet."""
+    if inside_spark():
+        context = sys.modules.get("pyspark.core.context")
+        active = context.SparkContext._active_spark_context if context is not None else None
+        # Before spark-submit's session is there, its Java process knows, and nobody else.
+        return master if active is None else str(active.master)
+    return master or (configuration or {}).get("spark.master") or spark_defaults().get("spark.master") or MASTER
+
+
+def spark_defaults(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What `spark-defaults.conf` says, where Spark itself would look for it."""
+    environ = os.environ if environ is None else environ
+    home = environ.get("SPARK_HOME", "")
+    folder = environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")
+    try:
+        lines = Path(folder, "spark-defaults.conf").read_text().splitlines() if folder else []
+    except OSError:
+        return {}
+    found = (re.match(r"\s*([^\s#!=:][^\s=:]*)\s*[=:\s]\s*(.*?)\s*$", line) for line in lines)
+    return {each[1]: each[2] for each in found if each is not None}
+
+
 @contextmanager
-def _present_session(master: str) -> Iterator[SparkSession]:
+def _connected(master: str, configuration: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session of Spark Connect: no Java on this side."""
+    from pyspark.errors import PySparkException, PySparkImportError
+    from pyspark.sql import SparkSession
+
+    check_master(master)
+    if jars := configuration.get("spark.jars"):
+        log.debug("a server of Spark Connect has its own libraries: %s stay here", jars)
+    try:
+        session = SparkSession.builder.remote(master).getOrCreate()
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        for name, value in configuration.items():
+            if name.startswith("spark.sql."):
+                session.conf.set(name, value)
+    except PySparkImportError as error:
+        raise ExtraMissing(
+            f"Spark Connect needs libraries that are not here: {str(error).partition(chr(10))[0]}",
+            remedy="Run `pip install 'postroom[connect]'`.",
+        ) from None
+    except (PySparkException, OSError) as error:
+        raise MissingSystem(f"Spark Connect did not start: {str(error).partition(chr(10))[0]}", place=master) from None
+    try:
+        yield session
+    finally:
+        with suppress(Exception):
+            session.stop()
+
+
+@contextmanager
+def _present_session(master: str, configuration: Mapping[str, str]) -> Iterator[SparkSession]:
     """The session of the application around us, with its settings; one that was there before stays when we are done."""
     require_spark()
     from py4j.protocol import Py4JError
@@ -95,12 +171,12 @@ def _present_session(master: str) -> Iterator[SparkSession]:
 
     found = SparkContext._active_spark_context is not None
     try:
-        session = SparkSession.builder.getOrCreate()
+        session = SparkSession.builder.config(map=dict(configuration)).getOrCreate()
     except (PySparkException, OSError, Py4JError) as error:
         why = next((line for line in str(error).splitlines() if "xception: " in line), str(error).partition("\n")[0])
         raise MissingSystem(f"Spark did not start: {why.strip()}") from None
     try:
-        running = session.sparkContext.master
+        running = master if is_connect(session) else session.sparkContext.master
         if master and master != running:
             raise BadFlag(
                 f"Spark runs on {running} already, not on {master}.", remedy="Leave --master (the setting master) out."
@@ -119,9 +195,11 @@ def start_spark(
     ui: bool = False,
     app: str = "postroom",
     configuration: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
 ) -> SparkSession:
     """Start Spark, with settings on top of our own; what Java says goes to `scratch`/java.log."""
     require_spark()
+    check_master(master)
     # What breaks on the way to Java is raised as well; nobody needs the traceback twice.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     from py4j.protocol import Py4JError
@@ -131,24 +209,25 @@ def start_spark(
     from pyspark.sql import SparkSession
 
     java_home = find_java_home()
-    settings = (
-        CONFIGURATION
-        | {
-            "spark.master": patient(master),
-            "spark.app.name": app,
-            "spark.pyspark.python": sys.executable,
-            "spark.pyspark.driver.python": sys.executable,
-            "spark.ui.enabled": "true" if ui else "false",
-            "spark.ui.port": "0",
-            "spark.local.dir": str(scratch),
-            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        }
-        | dict(configuration or {})
-    )
-    chosen = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    ours = CONFIGURATION | {
+        "spark.app.name": app,
+        "spark.ui.enabled": "true" if ui else "false",
+        "spark.ui.port": "0",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        # The driver's; what workers run is said beside it, where they are elsewhere.
+        "spark.pyspark.driver.python": sys.executable,
+    }
+    given = spark_defaults() | dict(configuration or {})
+    placed = _here(scratch) if is_local(master) else _elsewhere(master, settings or Settings(), given)
+    chosen_options = ours | placed | given | {"spark.master": patient(master)}
+    # Options of Java add up, or ours would be lost with the first one of somebody else's.
+    chosen_options[_JAVA] = f"{JAVA_OPTIONS} {given.get(_JAVA, '')}".strip()
+    chosen = SparkConf(loadDefaults=False).setAll(list(chosen_options.items()))
     java_log = scratch / "java.log"
-    # Only this variable says where Spark's pages listen; without it they do on all addresses of the machine.
+    # Only SPARK_LOCAL_IP says where Spark's pages listen; without it they do on all addresses of the machine.
     environment = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
+    if not is_local(master):
+        environment["SPARK_LOCAL_DIRS"] = str(scratch)  # a setting would be the executors' too
     with java_log.open("wb") as output, _environment(environment):
         gateway: Any = None
         try:
@@ -162,6 +241,27 @@ def start_spark(
             why = _telling_line(java_log, str(error))  # a Java error asks Java for its text, so before that ends
             _stop_gateway(gateway)
             raise MissingSystem(f"Spark did not start: {why}", place=master) from None
+
+
+def _here(scratch: Path) -> dict[str, str]:
+    """How Spark keeps to this machine."""
+    return {
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.host": LOOPBACK,
+        "spark.local.dir": str(scratch),
+        "spark.pyspark.python": sys.executable,
+    }
+
+
+def _elsewhere(master: str, settings: Settings, given: Mapping[str, str]) -> dict[str, str]:
+    """How the machines of a cluster reach this one, and what they run. Nothing in it is a path of this machine."""
+    python = python_of_workers(settings, given.get("spark.pyspark.python", ""))
+    found = {"spark.pyspark.python": python, WORKER_PYTHON: python, **_PATIENCE_WITH_YARN}
+    host = settings.driver_host or given.get("spark.driver.host", "") or driver_address(master)
+    if host:
+        # A name or address that stands for this machine on a gateway cannot be listened on.
+        found |= {"spark.driver.host": host, "spark.driver.bindAddress": host if can_bind(host) else "0.0.0.0"}  # noqa: S104
+    return found
 
 
 def _hush(context: SparkContext) -> None:
@@ -191,12 +291,14 @@ def patient(master: str) -> str:
 @contextmanager
 def _while_java_lives(session: SparkSession) -> Iterator[None]:
     """Say in a sentence that Java is gone, instead of whatever broke because of it."""
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JJavaError
 
     try:
         yield
     except (Py4JError, OSError, EOFError) as error:
-        if _java_lives(session.sparkContext._gateway):
+        if is_connect(session) or _java_lives(session.sparkContext._gateway):
+            if isinstance(error, Py4JJavaError):
+                raise error_from_spark(str(error)) from error
             raise
         raise MissingSystem(
             "Spark's Java process ended.", remedy="Run it again; with a checkpoint it goes on where it was."
