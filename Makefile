@@ -51,6 +51,7 @@ search: setup ## Run the property tests with new random inputs
 
 long: search postgres ## Run what takes too long for every day: new random inputs, registries on PostgreSQL, crashes, tenants beside each other, the endurance of the service
 	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
+	@CLUSTER_RECORDS=200000 CLUSTER_KILLS=3 $(BIN)/python -m pytest tests/pipeline/spark/test_cluster.py
 	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
 	@FRANZ_GO=1 $(BIN)/python -m pytest tests/http/confluent/test_other_clients.py
 	@$(BIN)/python -m tests.endurance.fuzz_run --requests 100000
@@ -77,7 +78,7 @@ format: setup ## Put the code into the house format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-# Every extra that installs without a compiler.
+# Every extra that installs without a compiler; not connect, whose pandas pyspark would use everywhere.
 EXTRAS  := spark postgres kafka mqtt nats tracing
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command "make lock"

@@ -25,6 +25,7 @@ from postroom.pipeline.lake.manifest import unfinished
 from postroom.pipeline.lake.reconciliation import differences
 from postroom.pipeline.python_api import sort
 from tests.object_stores import S3Server
+from tests.processes import command_of, descendants, is_running
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -119,9 +120,9 @@ class Run:
 
     def kill_driver_and_wait(self) -> None:
         """Until its children are gone too, which takes them a moment."""
-        children = _descendants(self.process.pid)
+        children = descendants(self.process.pid)
         self.kill_driver()
-        while any(_is_running(pid) for pid in children):
+        while any(is_running(pid) for pid in children):
             time.sleep(0.05)
 
     def kill_java(self) -> bool:
@@ -131,44 +132,13 @@ class Run:
         return self._kill("pyspark.daemon")
 
     def _kill(self, word: str) -> bool:
-        found = [pid for pid in _descendants(self.process.pid) if word in _command_of(pid)]
+        found = [pid for pid in descendants(self.process.pid) if word in command_of(pid)]
         for pid in found[-1:]:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 return False
         return bool(found)
-
-
-def _descendants(root: int) -> list[int]:
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            parents.setdefault(parent, []).append(int(entry.name))
-    found, waiting = [], [root]
-    while waiting:
-        children = parents.get(waiting.pop(), [])
-        found.extend(children)
-        waiting.extend(children)
-    return found
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def _command_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
 
 
 def write_inbox(folder: Path, target: Target = FOLDER) -> int:

