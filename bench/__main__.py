@@ -23,6 +23,7 @@ PARTS = (
         "schema_registry",
     ),
     "pipeline",
+    "cluster",
 )
 
 
