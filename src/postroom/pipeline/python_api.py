@@ -14,7 +14,7 @@ from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.batch_sorter import Report, Sorter, finish_commits
 from postroom.pipeline.catalog_reload import CatalogWatch, watch_catalog
 from postroom.pipeline.checkpoint import Checkpoint, default_checkpoint, new_run, open_checkpoint
-from postroom.pipeline.lake.lake import Place, create_lake
+from postroom.pipeline.lake.lake import Lake, Place, create_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.local_paths import scheme_of
@@ -142,12 +142,12 @@ def _sort_frame(
 
 
 def _check_cluster(
-    spark: SparkSession, records: DataFrame | str | Path, lake: str | Path, settings: Settings, *, is_stream: bool
+    spark: SparkSession, records: DataFrame | str | Path, lake: Place, settings: Settings, *, is_stream: bool
 ) -> None:
     """Refuse what workers of a cluster could not see, before anything runs."""
     if runs_here(spark):
         return
-    check_shared(lake, "a lake", settings)
+    check_shared(lake.url if isinstance(lake, Lake) else lake, "a lake", settings)
     if not isinstance(records, str | Path):
         return
     check_shared(records, "a source", settings)

@@ -75,7 +75,7 @@ def replay(
             # DuckDB answers conditions, which workers are not sent; what a dry run makes stays on this machine.
             spark = None
         else:
-            check_shared(lake, "a lake", settings)
+            check_shared(target.url, "a lake", settings)
             prepare_workers(spark, settings)
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="postroom-replay-") as scratch:
