@@ -73,6 +73,9 @@ def test_a_master_that_is_away_is_said_at_once(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(ServiceUnreachable, match="no master answers there"):
         check_master(f"spark://127.0.0.1:{port}")
     check_master(f"spark://127.0.0.1:{port},127.0.0.1:{listener}")
+    with pytest.raises(ServiceUnreachable):
+        check_master(f"k8s://https://127.0.0.1:{port}", {})
+    check_master(f"k8s://https://127.0.0.1:{port}", {"HTTPS_PROXY": "http://proxy:3128"})
 
 
 @pytest.mark.parametrize("master", ["moon://x", "spark://one:many", "spark://[one"])
