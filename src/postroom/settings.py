@@ -256,6 +256,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "nobody declared."
         ),
     ] = True
+    times: Annotated[
+        Literal["typed", "text"],
+        Meta(
+            description="What times that a payload schema declares are in new tables: typed (timestamp, date, "
+            "microseconds of a duration) or text. A table stays as it began."
+        ),
+    ] = "typed"
     sink_hosts: Annotated[
         tuple[str, ...],
         Meta(

@@ -61,6 +61,11 @@ def test_a_lake_with_its_checkpoint_goes_on(before: Path) -> None:
     both = batteries(before)
     assert len(both) == len(set(both)) == 6
     assert set(monday) < set(both)
+    # Times that are text in a table stay text there, without a second table.
+    tables = {table["table"]: table for table in json.loads(postroom(before, "tables", "--lake", "lake", "--json"))}
+    placed = tables['"shop.orders"."order.placed"']
+    assert (placed["columns"]["data.ordered_at"], placed["rows"]) == ("string", 2)
+    assert not [name for name in tables if "@" in name]
     postroom(before, "tables", "--lake", "lake", "--check")
     assert json.loads(postroom(before, "replay", "--catalog", "catalog", "--lake", "lake", "--json"))["landed"] == {}
 

@@ -11,6 +11,9 @@ ORDER = {
         "order": {"type": "string", "minLength": 2},
         "cents": {"type": "integer", "minimum": 0},
         "paid": {"type": "boolean"},
+        "placed": {"type": "string", "format": "date-time"},
+        "days": {"type": "array", "items": {"type": ["string", "null"], "format": "date"}},
+        "waits": {"type": "object", "additionalProperties": {"type": "string", "format": "duration"}},
         "lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
     },
     "additionalProperties": False,
@@ -23,16 +26,32 @@ READING = {
         {"name": "celsius", "type": "double"},
         {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["OK", "BAD"]}},
         {"name": "note", "type": ["null", "string"], "default": None},
+        {"name": "taken", "type": ["null", {"type": "long", "logicalType": "timestamp-nanos"}], "default": None},
+        {
+            "name": "spans",
+            "type": {
+                "type": "array",
+                "items": {"type": "fixed", "name": "Span", "size": 12, "logicalType": "duration"},
+            },
+            "default": [],
+        },
     ],
 }
 TRIP = """syntax = "proto3";
-message Trip { string vin = 1; int32 stops = 2; repeated string tags = 3; Place from = 4; }
+import "google/protobuf/timestamp.proto";
+import "google/protobuf/duration.proto";
+message Trip {
+  string vin = 1; int32 stops = 2; repeated string tags = 3; Place from = 4;
+  google.protobuf.Timestamp began = 5; repeated google.protobuf.Timestamp halts = 6;
+  map<string, google.protobuf.Duration> waits = 7;
+}
 message Place { double latitude = 1; double longitude = 2; }
 """
 PARCEL = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
 <xs:element name="parcel"><xs:complexType><xs:sequence>
 <xs:element name="barcode" type="xs:string"/><xs:element name="grams" type="xs:positiveInteger"/>
 <xs:element name="stop" type="xs:date" minOccurs="0" maxOccurs="3"/>
+<xs:element name="sent" type="xs:dateTime" minOccurs="0"/><xs:element name="way" type="xs:duration" minOccurs="0"/>
 </xs:sequence><xs:attribute name="fragile" type="xs:boolean" use="required"/></xs:complexType></xs:element>
 </xs:schema>"""
 OVEN = {
@@ -44,6 +63,7 @@ OVEN = {
         "oven": {"type": "string"},
         "celsius": {"type": "int32"},
         "opened": {"type": "datetime"},
+        "bakes": {"type": "array", "items": {"type": "object", "properties": {"took": {"type": "duration"}}}},
         "price": {"type": "decimal", "precision": 8, "scale": 2},
     },
     "required": ["oven", "celsius"],

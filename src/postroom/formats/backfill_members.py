@@ -14,7 +14,8 @@ import msgspec
 
 from postroom.formats.column_types import ColumnType, ListOf, MapOf, StructOf
 from postroom.formats.fill_columns import ColumnMismatch, filler
-from postroom.formats.undeclared_members import Undeclared, items_of, join_json, members_of
+from postroom.formats.time_text import inexact_times, time_values
+from postroom.formats.undeclared_members import Undeclared, add_members, items_of, join_json, members_of
 
 Path = tuple[str, ...]
 _filler = functools.lru_cache(maxsize=1024)(filler)
@@ -82,8 +83,10 @@ class _Lift:
         except (ColumnMismatch, msgspec.DecodeError):  # 1e400 is JSON, but no number that anybody has
             self.misfits += 1
             return None, bytes(text)
-        self.members += 1
-        return filled, (_undeclared(column).extract(text) or "").encode()
+        inexact, filled = inexact_times(column, filled), time_values(column, filled)
+        self.misfits += inexact is not None
+        self.members += inexact is None or filled is not None
+        return filled, add_members((_undeclared(column).extract(text) or "").encode(), inexact)
 
     def _struct(self, column: StructOf, text: Any, present: dict[str, Any], path: Path) -> tuple[Any, bytes]:
         fields = {field.source: field for field in column.fields}

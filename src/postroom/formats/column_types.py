@@ -20,6 +20,15 @@ class Decimal(msgspec.Struct, frozen=True, tag="decimal"):
     scale: int
 
 
+class TimeText(msgspec.Struct, frozen=True, tag="time"):
+    """A time that payloads have as text. `name` is one of timestamp, date, duration.
+
+    Columns are filled with the text; the table makes a value of it, in microseconds, where that loses nothing.
+    """
+
+    name: str
+
+
 class JsonText(msgspec.Struct, frozen=True, tag="json"):
     """A value without one type (a union, a free-form part), kept as its JSON text."""
 
@@ -51,7 +60,7 @@ class StructOf(msgspec.Struct, frozen=True, tag="struct"):
     fields: tuple[Field, ...]
 
 
-ColumnType = Scalar | Decimal | JsonText | ListOf | MapOf | StructOf
+ColumnType = Scalar | Decimal | TimeText | JsonText | ListOf | MapOf | StructOf
 
 BOOLEAN = Scalar("boolean")
 INT64 = Scalar("int64")
@@ -60,7 +69,24 @@ STRING = Scalar("string")
 BINARY = Scalar("binary")
 DATE = Scalar("date")
 TIMESTAMP = Scalar("timestamp")
+TIMESTAMP_TEXT = TimeText("timestamp")
+DATE_TEXT = TimeText("date")
+DURATION_TEXT = TimeText("duration")
 JSON_TEXT = JsonText()
+
+
+def as_text(column: ColumnType) -> ColumnType:
+    """A column type in which times that payloads have as text are text."""
+    match column:
+        case TimeText():
+            return STRING
+        case ListOf():
+            return ListOf(as_text(column.item))
+        case MapOf():
+            return MapOf(as_text(column.value))
+        case StructOf():
+            return StructOf(tuple(msgspec.structs.replace(field, type=as_text(field.type)) for field in column.fields))
+    return column
 
 
 def type_name(column: ColumnType) -> str:
@@ -70,6 +96,8 @@ def type_name(column: ColumnType) -> str:
             return column.name
         case Decimal():
             return f"decimal({column.precision}, {column.scale})"
+        case TimeText():
+            return "duration in microseconds" if column == DURATION_TEXT else column.name
         case JsonText():
             return "JSON text"
         case ListOf():

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.column_types import ColumnType, Decimal, JsonText, ListOf, MapOf, Scalar, StructOf
+from postroom.formats.column_types import ColumnType, Decimal, JsonText, ListOf, MapOf, Scalar, StructOf, TimeText
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -61,6 +61,11 @@ def _filler(column: Any) -> Filler:
 @_filler.register
 def _(column: Scalar) -> Filler:
     return _SCALARS[column.name]
+
+
+@_filler.register
+def _(column: TimeText) -> Filler:
+    return _SCALARS["string"]
 
 
 @_filler.register

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
+from itertools import zip_longest
 from typing import Any, Union
 
 import msgspec
@@ -140,6 +141,18 @@ def undeclared_value(column: ColumnType, value: Any) -> Any:
         items = [undeclared_value(column.item, one) for one in value]
         return items if any(item is not None for item in items) else None
     return None
+
+
+def add_members(text: bytes, more: Any) -> bytes:
+    """Encoded undeclared members with others, in the same form but decoded, added to them."""
+    if isinstance(more, dict):
+        members = {name: bytes(value) for name, value in members_of(text or _NULL).items()}
+        members |= {name: add_members(members.get(name, b""), value) for name, value in more.items()}
+        return join_json(list(members.items()))
+    if isinstance(more, list):
+        items = (bytes(item) for item in items_of(text or _NULL))
+        return join_json([add_members(b"" if i in (None, _NULL) else i, one) for i, one in zip_longest(items, more)])
+    return text if more is None else _encode(more)
 
 
 def members_of(text: Any) -> dict[str, msgspec.Raw]:

@@ -13,11 +13,12 @@ from postroom.errors import LakeRefused, PostroomError
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.catalog_reload import Catalogs
 from postroom.pipeline.lake.batch_leases import hold_lease, leave_lease
-from postroom.pipeline.lake.commit import apply_manifest, commit_batch, finish_locked
+from postroom.pipeline.lake.commit import apply_manifest, commit_batch, discard, finish_locked
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, find_entry
 from postroom.pipeline.lake.manifest import read_manifest, unfinished
 from postroom.pipeline.lake.orphan_files import Sweeper, sweep
+from postroom.pipeline.lake.text_tables import begin_text_tables, text_tables
 from postroom.pipeline.sources.dataframe import KEY
 from postroom.pipeline.sources.source import frame_of_records
 from postroom.pipeline.spark.batch_progress import BatchProgress
@@ -126,18 +127,27 @@ class Sorter:
         """Run a batch over records as the sink takes them; without any it is an entry in the ledger and no more."""
         if records is None:
             return commit_batch(self.lake, job, self.source, [])
-        spark = records.sparkSession
-        prepare_workers(spark, self._catalogs().settings)
-        task = SortTask(job, self.source, KEY, self.lake.storage, self.files)
+        prepare_workers(records.sparkSession, self._catalogs().settings)
         with hold_lease(self.lake, job.run, job.batch):
-            with self.progress.on_spark(spark, job.batch_name):
-                written = _sorted_by_workers(records, task)
-            return self._commit(job, written)
+            try:
+                return self._sort_and_commit(job, records)
+            except LakeRefused:
+                known = text_tables(self.lake)
+                if known == job.text_tables:
+                    raise
+                # The commit met tables that have times as text, and listed them: once more, by the new list.
+                return self._sort_and_commit(msgspec.structs.replace(job, text_tables=known), records)
 
-    def _commit(self, job: Job, written: list[TaskResult]) -> LedgerEntry:
+    def _sort_and_commit(self, job: Job, records: DataFrame) -> LedgerEntry:
+        task = SortTask(job, self.source, KEY, self.lake.storage, self.files)
+        with self.progress.on_spark(records.sparkSession, job.batch_name):
+            written = _sorted_by_workers(records, task)
         try:
             return commit_batch(self.lake, job, self.source, written)
         except (OSError, LakeRefused) as error:
+            # Once there is a manifest the files are promised: a restart will finish the batch with them.
+            if read_manifest(self.lake, job.run, job.batch) is None:
+                discard(self.lake, written)
             if is_no_room(error):
                 raise no_room(job.lake) from error
             raise
@@ -163,6 +173,8 @@ class Sorter:
             self._partition_by_date,
             self.cluster,
             settings.keep_undeclared,
+            settings.times,
+            begin_text_tables(self.lake),
         )
 
 

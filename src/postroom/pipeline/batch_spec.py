@@ -23,6 +23,12 @@ class Job(msgspec.Struct, frozen=True):
     partition_by_date: bool = False
     cluster: str = ""
     keep_undeclared: bool = True
+    times: str = "typed"
+    text_tables: frozenset[str] = frozenset()
+
+    def has_typed_times(self, folder: str) -> bool:
+        """Whether a table has times as values; those of `text_tables` and others by the setting have them as text."""
+        return self.times == "typed" and folder not in self.text_tables
 
     @property
     def batch_name(self) -> str:

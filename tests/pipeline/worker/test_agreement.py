@@ -31,6 +31,16 @@ from tests.messages.random_catalogs import catalogs, lengthy
 XID = "/messagegroups/g/messages/m"
 WIRES = ("", "HTTP", "AMQP/1.0", "MQTT/3.1.1", "MQTT/5.0", "KAFKA", "NATS")
 TIMES = ("2026-05-04T10:00:00Z", "2026-05-04T10:00:00.5+02:00", "2016-12-31T23:59:60Z", "2026-05-04t10:00:00z")
+# Members of the payloads in tests/messages/payloads.py that are times, and texts for them, exact or not.
+TIME_MEMBERS = {
+    "placed": (*TIMES, "2026-05-04T10:00:00.123456789Z", "soon", None),
+    "days": (["2026-05-04", None, "2026-02-30"], []),
+    "waits": ({"a": "PT1S", "b": "P1M"},),
+    "began": (*TIMES, "2026-05-04T10:00:00.123456789Z"),
+    "halts": (["2026-05-04T10:00:00Z", "2026-05-04T10:00:00.123456789Z"],),
+    "opened": (*TIMES, "2026-05-04T10:00:00.123456789Z"),
+    "bakes": ([{"took": "PT1.5S"}, {"took": "P1M"}],),
+}
 STARTED = datetime(2026, 5, 4, 10, tzinfo=UTC)
 
 
@@ -129,13 +139,15 @@ def altered(record: Record, rng: random.Random) -> Record:
         value = None
     if isinstance(value, dict):
         inner = value["data"] if isinstance(value.get("data"), dict) and "specversion" in value else value
-        change = rng.choice(["nothing", "null", "unknown", "absent", "time"])
+        change = rng.choice(["nothing", "null", "unknown", "absent", "time", "payload times"])
         if change == "null":
             inner[rng.choice([*inner, "note"])] = None
         elif change == "unknown":
             inner["unheard"] = rng.choice([1.10, "x", {"deep": [None]}])
         elif change == "absent" and inner:
             inner.pop(rng.choice(list(inner)))
+        elif change == "payload times":
+            inner |= {name: rng.choice(texts) for name, texts in TIME_MEMBERS.items() if name in inner}
         elif change == "time" and "specversion" in value:
             value["time"] = rng.choice(TIMES)
         payload = payload if change == "nothing" else json.dumps(value).encode()

@@ -27,6 +27,8 @@ _LOGICAL: dict[str, ColumnType] = {
     "date": column_types.DATE,
     "timestamp-millis": column_types.TIMESTAMP,
     "timestamp-micros": column_types.TIMESTAMP,
+    "timestamp-nanos": column_types.TIMESTAMP_TEXT,
+    "duration": column_types.DURATION_TEXT,
 }
 
 

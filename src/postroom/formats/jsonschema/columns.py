@@ -6,16 +6,20 @@ from collections.abc import Iterable
 
 from postroom.formats.column_types import (
     BOOLEAN,
+    DATE_TEXT,
     DOUBLE,
+    DURATION_TEXT,
     INT64,
     JSON_TEXT,
     STRING,
+    TIMESTAMP_TEXT,
     ColumnType,
     Decimal,
     Field,
     ListOf,
     MapOf,
     StructOf,
+    as_text,
 )
 from postroom.formats.jsonschema.merged_schema import Conjunction, MergedSchema, SchemaMerger
 from postroom.formats.jsonschema.referenced_documents import DocumentSet
@@ -23,6 +27,7 @@ from postroom.formats.jsonschema.schema_addresses import Located
 from postroom.formats.naming import column_names
 
 _SCALARS = {"string": STRING, "number": DOUBLE, "boolean": BOOLEAN}
+_TIMES = {"date-time": TIMESTAMP_TEXT, "date": DATE_TEXT, "duration": DURATION_TEXT}
 _DEEPEST = 32
 _MOST_COLUMNS = 5_000
 
@@ -55,11 +60,15 @@ class _Mapper:
             return self._object(merged, inside, depth + 1)
         if type_name == "array":
             return JSON_TEXT if merged.items is None else ListOf(self.column(merged.items, inside, depth + 1))
+        if type_name == "string" and len(merged.formats) == 1:
+            return _TIMES.get(merged.formats[0], STRING)
         return _integer(*merged.bounds) if type_name == "integer" else _SCALARS.get(type_name, JSON_TEXT)
 
     def _common(self, choices: Iterable[Conjunction], inside: tuple[int, ...], depth: int) -> ColumnType:
         """The one column type of all alternatives."""
         found = {self.column(choice, inside, depth + 1) for choice in choices}
+        if len(found) > 1:  # a date or a point in time: text
+            found = set(map(as_text, found))
         return found.pop() if len(found) == 1 else JSON_TEXT
 
     def _object(self, merged: MergedSchema, inside: tuple[int, ...], depth: int) -> ColumnType:

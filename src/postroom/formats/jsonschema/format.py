@@ -14,7 +14,7 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.batch_decode import MemberColumns, decode_all
-from postroom.formats.column_types import ColumnType
+from postroom.formats.column_types import ColumnType, as_text
 from postroom.formats.jsonschema import columns
 from postroom.formats.jsonschema.compat.compare import readable
 from postroom.formats.jsonschema.compile_validator import ValidatorCompiler
@@ -172,12 +172,16 @@ class JsonSchema(JsonFraming):
         return Undeclared(self._columns)
 
     @functools.cached_property
-    def _columns(self) -> ColumnType:
+    def _typed_columns(self) -> ColumnType:
         return columns.columns(self._documents, self._start)
+
+    @functools.cached_property
+    def _columns(self) -> ColumnType:
+        return as_text(self._typed_columns)
 
     def columns(self) -> ColumnType:
         """The columns values of this schema fill."""
-        return self._columns
+        return self._typed_columns
 
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when none could be invented."""

@@ -21,7 +21,8 @@ class MergedSchema(msgspec.Struct, frozen=True):
 
     `types` are the types values may have, `null` apart; `members` the named properties; `extra` all schemas of unnamed
     members (None: any); `items` the schema of list items, if there is one; `choices` the alternatives, if nothing else
-    is stated; `reference_targets` the identities of the targets of references.
+    is stated; `formats` the different values of `format`; `reference_targets` the identities of the targets of
+    references.
     """
 
     types: tuple[str, ...]
@@ -30,6 +31,7 @@ class MergedSchema(msgspec.Struct, frozen=True):
     items: Conjunction | None
     choices: tuple[Conjunction, ...]
     bounds: tuple[float | None, float | None]
+    formats: tuple[str, ...]
     reference_targets: tuple[int, ...]
 
 
@@ -54,6 +56,7 @@ class SchemaMerger:
             self._items(layers),
             () if members or (types and types != ("object",)) else _choices(layers),
             limits,
+            tuple({schema["format"]: None for schema, _ in layers if isinstance(schema.get("format"), str)}),
             reference_targets,
         )
 

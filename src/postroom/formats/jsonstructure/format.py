@@ -11,7 +11,7 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.batch_decode import decode_all
-from postroom.formats.column_types import ColumnType
+from postroom.formats.column_types import ColumnType, as_text
 from postroom.formats.fill_columns import ColumnMismatch
 from postroom.formats.jsonstructure import columns, types
 from postroom.formats.jsonstructure.build_types import Builder
@@ -130,7 +130,7 @@ class JsonStructure(JsonFraming):
 
     @functools.cached_property
     def _filled(self) -> Callable[[bytes], Any] | None:
-        fast_decode, finish = self._decode_fast, column_filler(self.root, self.columns())
+        fast_decode, finish = self._decode_fast, column_filler(self.root, as_text(self._columns))
         if fast_decode is None or finish is None:
             return fast_decode
         decode, complete = fast_decode, finish

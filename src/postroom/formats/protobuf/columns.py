@@ -88,8 +88,10 @@ def _known(message: Descriptor) -> ColumnType | None:
     name = message.full_name
     if name in well_known_types.FREE_FORM:
         return column_types.JSON_TEXT
-    if name in (well_known_types.TIMESTAMP, well_known_types.DURATION):
-        return column_types.STRING
+    if name == well_known_types.TIMESTAMP:
+        return column_types.TIMESTAMP_TEXT
+    if name == well_known_types.DURATION:
+        return column_types.DURATION_TEXT
     if name == well_known_types.FIELD_MASK:
         return column_types.ListOf(column_types.STRING)
     return _SCALARS[message.fields_by_name["value"].type] if name in well_known_types.WRAPPERS else None
@@ -100,7 +102,7 @@ def compile_finisher(column: ColumnType) -> Finish | None:
 
     It makes what `fill_columns.filler` makes, and may change the value that it is given.
     """
-    if isinstance(column, column_types.Scalar):
+    if isinstance(column, column_types.Scalar | column_types.TimeText):
         return None
     if isinstance(column, column_types.StructOf):
         return _finish_members(column)

@@ -10,7 +10,19 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.column_types import BINARY, BOOLEAN, DOUBLE, INT64, STRING, ColumnType, Decimal, ListOf
+from postroom.formats.column_types import (
+    BINARY,
+    BOOLEAN,
+    DATE_TEXT,
+    DOUBLE,
+    DURATION_TEXT,
+    INT64,
+    STRING,
+    TIMESTAMP_TEXT,
+    ColumnType,
+    Decimal,
+    ListOf,
+)
 from postroom.formats.xsd.schema_limits import KEPT_PATTERN
 from postroom.formats.xsd.xml_names import XS, local_name, xs
 
@@ -164,7 +176,8 @@ def column(of: Facets) -> ColumnType:
         return _integer_column(of)
     if of.primitive == "decimal":
         return _decimal_column(of)
-    return _COLUMNS.get(of.primitive, STRING)
+    # Years and months have no length that is the same for all of them.
+    return STRING if of.builtin == "yearMonthDuration" else _COLUMNS.get(of.primitive, STRING)
 
 
 _COLUMNS: dict[str, ColumnType] = {
@@ -173,6 +186,9 @@ _COLUMNS: dict[str, ColumnType] = {
     "double": DOUBLE,
     "hexBinary": BINARY,
     "base64Binary": BINARY,
+    "dateTime": TIMESTAMP_TEXT,
+    "date": DATE_TEXT,
+    "duration": DURATION_TEXT,
 }
 
 

@@ -26,6 +26,7 @@ from postroom.pipeline.lake.lake import Lake, Place, create_lake, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.lake.text_tables import begin_text_tables
 from postroom.pipeline.spark.cluster import check_shared
 from postroom.pipeline.spark.worker_calls import call_workers
 from postroom.pipeline.spark.workers import parallelism, prepare_workers, runs_here
@@ -107,6 +108,8 @@ def _job(lake: Lake, catalog: CompiledCatalog, settings: Settings) -> Job:
         datetime.now(UTC),
         settings.max_record_mb,
         keep_undeclared=settings.keep_undeclared,
+        times=settings.times,
+        text_tables=begin_text_tables(lake),
     )
 
 

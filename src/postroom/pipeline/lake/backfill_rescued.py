@@ -23,7 +23,7 @@ from deltalake import Schema
 from postroom.catalog.catalog import Catalog
 from postroom.errors import MessageUnknown
 from postroom.formats.backfill_members import Lifter
-from postroom.formats.column_types import StructOf
+from postroom.formats.column_types import StructOf, as_text
 from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.engine import Engine
 from postroom.pipeline.batch_spec import Job
@@ -35,6 +35,7 @@ from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
 from postroom.pipeline.lake.struct_columns import align, merge_types
 from postroom.pipeline.lake.table_cache import open_table
 from postroom.pipeline.lake.table_properties import CATALOG, properties_of
+from postroom.pipeline.lake.text_tables import text_tables
 from postroom.pipeline.worker.arrow import arrow_schema
 from postroom.pipeline.worker.parquet_writer import write_parquet
 from postroom.pipeline.worker.table_layout import Layout, layout_of
@@ -100,12 +101,13 @@ def _tables(
 ) -> Iterator[tuple[str, Definition, Layout, Lifter, CompiledCatalog]]:
     """The tables of landed messages with the columns that they should have."""
     catalogs = _Catalogs(lake, catalog)
+    with_text = text_tables(lake)
     is_known = False
     for location in lake.tables():
         xid = open_table(lake, location.folder).metadata().name or ""
         if message and xid != message:
             continue
-        found = catalogs.find(xid)
+        found = catalogs.find(xid, is_text=location.folder.partition("@")[0] in with_text)
         is_known = True
         if found is not None:
             yield location.folder, *found
@@ -123,13 +125,14 @@ class _Catalogs:
         self._given = catalog
         self._opened: dict[str, tuple[CompiledCatalog, Engine]] = {}
 
-    def find(self, xid: str) -> tuple[Definition, Layout, Lifter, CompiledCatalog] | None:
+    def find(self, xid: str, *, is_text: bool) -> tuple[Definition, Layout, Lifter, CompiledCatalog] | None:
         """The definition, its columns, what lifts members into them, and the catalog that says so."""
         for digest in self._newest_first:
             catalog, engine = self._open(digest)
             definition = next((known for known in engine.definitions if known.xid == xid), None)
             if definition is not None:
                 column, schema = engine.data_column(definition), engine.schema(definition)
+                column = as_text(column) if is_text else column
                 read = getattr(schema, "read_member", None)
                 return definition, layout_of(definition, column), Lifter(column, read), catalog
         return None

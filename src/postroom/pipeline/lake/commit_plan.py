@@ -13,9 +13,10 @@ from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.create_table import LANDED_ON
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, check_balance
-from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
+from postroom.pipeline.lake.schema_evolution import Incompatible, TextForTime, new_columns
 from postroom.pipeline.lake.table_cache import find_table
 from postroom.pipeline.lake.table_properties import properties_of
+from postroom.pipeline.lake.text_tables import add_text_tables, begin_text_tables
 from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS
 
@@ -38,8 +39,17 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) 
     by_folder: dict[str, list[WrittenFile]] = {}
     for file in files:
         by_folder.setdefault(file.folder, []).append(file)
+    begin_text_tables(lake)
     plans = TablePlans(lake, job, sorted(schemas))
     planned = [plans.plan(folder, schemas[folder], by_folder[folder]) for folder in sorted(schemas)]
+    add_text_tables(lake, plans.with_text)
+    if plans.text_for_times:
+        add_text_tables(lake, plans.text_for_times)
+        raise LakeRefused(
+            "this table has times as text, and goes on so; nothing was committed.",
+            place=plans.text_for_times[0],
+            remedy="Run it again.",
+        )
     return Manifest(
         run=job.run,
         batch=job.batch,
@@ -55,7 +65,10 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) 
 
 
 class TablePlans:
-    """Plans for the tables of one batch; what they share is read once."""
+    """Plans for the tables of one batch; what they share is read once.
+
+    `with_text` are new tables that get times as text, `text_for_times` tables that have text where times would come.
+    """
 
     def __init__(self, lake: Lake, job: Job, folders: list[str]) -> None:
         self._lake = lake
@@ -69,6 +82,8 @@ class TablePlans:
         names = [name for folder in folders for name in self._candidates(folder)]
         tables = lake.storage.map(lambda name: find_table(lake, name), names)
         self._tables = {name: table for name, table in zip(names, tables, strict=True) if table is not None}
+        self.with_text: list[str] = []
+        self.text_for_times: list[str] = []
 
     def plan(
         self, folder: str, arrow_schema: bytes, files: list[WrittenFile]
@@ -115,9 +130,14 @@ class TablePlans:
                 _, paths = new_columns(table.schema().to_json(), schema)
             except Incompatible as difference:
                 why = why or str(difference)
+                if isinstance(difference, TextForTime) and self._job.has_typed_times(folder):
+                    self.text_for_times.append(folder)
+                    return candidate, None
                 continue
             return candidate, SchemaChange(candidate, "columns_added", ", ".join(paths)) if paths else None
         if not present:
+            if self._job.times == "text" and definition != DEAD_LETTERS:
+                self.with_text.append(folder)
             return folder, SchemaChange(folder, "created")
         newest = present[0].rpartition("@")
         number = int(newest[2]) + 1 if newest[1] else 2

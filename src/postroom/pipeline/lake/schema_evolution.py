@@ -14,6 +14,10 @@ class Incompatible(Exception):
     """The columns cannot both be columns of one table; the text says which."""
 
 
+class TextForTime(Incompatible):
+    """The table has text where times would come, which may come as text as well."""
+
+
 def new_columns(present: str, wanted: str) -> tuple[list[str], list[str]]:
     """What `wanted` adds to the schema `present`: Delta fields (JSON) to merge in, and the paths of the new columns.
 
@@ -46,7 +50,8 @@ def _added(siblings: dict[str, dict[str, Any]], field: dict[str, Any], path: str
 def _added_in_type(old: Any, new: Any, path: str) -> list[str]:
     if isinstance(old, str) or isinstance(new, str) or old["type"] != new["type"]:
         if old != new:
-            raise Incompatible(f"{path} was {_named(old)} and is now {_named(new)}")
+            error = TextForTime if old == "string" and new in ("timestamp", "date") else Incompatible
+            raise error(f"{path} was {_named(old)} and is now {_named(new)}")
         return []
     if new["type"] == "struct":
         siblings = _by_name(old["fields"])

@@ -11,7 +11,17 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from postroom.formats.column_types import ColumnType, Decimal, JsonText, ListOf, MapOf, Scalar, StructOf
+from postroom.formats.column_types import (
+    DURATION_TEXT,
+    ColumnType,
+    Decimal,
+    JsonText,
+    ListOf,
+    MapOf,
+    Scalar,
+    StructOf,
+    TimeText,
+)
 from postroom.pipeline.worker.table_layout import Column
 
 _SCALARS = {
@@ -23,6 +33,8 @@ _SCALARS = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
 }
+
+_TIMES = {"timestamp": _SCALARS["timestamp"], "date": _SCALARS["date"], "duration": pa.int64()}
 
 # What pa.array() raises for a value that its column cannot hold.
 MISFITS = (pa.ArrowException, ValueError, TypeError, OverflowError)
@@ -42,6 +54,11 @@ def _(column: Scalar) -> pa.DataType:
 @arrow_type.register
 def _(column: Decimal) -> pa.DataType:
     return pa.decimal128(column.precision, column.scale)
+
+
+@arrow_type.register
+def _(column: TimeText) -> pa.DataType:
+    return _TIMES[column.name]
 
 
 @arrow_type.register
@@ -70,6 +87,8 @@ def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
 
 
 def _field(name: str, column_type: ColumnType, description: str) -> pa.Field:
+    if column_type == DURATION_TEXT:
+        description = f"{description} (microseconds)".strip()
     return pa.field(name, arrow_type(column_type), metadata={"comment": description} if description else None)
 
 

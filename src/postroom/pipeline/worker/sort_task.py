@@ -15,6 +15,7 @@ from uuid import uuid4
 import msgspec
 import pyarrow as pa
 
+from postroom.formats.column_types import as_text
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
@@ -29,7 +30,7 @@ from postroom.pipeline.worker.dead_letter_table import dead_letter_table
 from postroom.pipeline.worker.parquet_writer import ParquetFiles
 from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
 from postroom.pipeline.worker.table_builder import landed_table, landed_tables
-from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of
+from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of, table_folder
 
 if TYPE_CHECKING:
     from postroom.pipeline.storage.object_store import ObjectStorage
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 FLUSH_ROWS = 600_000
 FLUSH_BYTES = 192 * 1024 * 1024
 
+# Layouts by xid, with and without typed times.
+Layouts = dict[tuple[str, bool], Layout]
 # The tables of definitions, by xid.
 LandedTables = dict[str, list[pa.Table]]
 
@@ -98,7 +101,7 @@ def _without_empty(table: pa.Table) -> pa.Table:
 @functools.lru_cache(maxsize=2)
 def open_engine(
     lake: Storage, catalog: str, nulls: str, max_record_mb: int, keep_undeclared: bool = False
-) -> tuple[Engine, dict[str, Layout]]:
+) -> tuple[Engine, Layouts]:
     """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
     compiled = CompiledCatalog.decode(lake.read(f"{CATALOGS}/{catalog}"))
     engine = Engine(
@@ -110,7 +113,7 @@ def open_engine(
 class Tables:
     """What becomes of records: files of tables, one per table and batch."""
 
-    def __init__(self, job: Job, engine: Engine, layouts: dict[str, Layout], storage: Storage) -> None:
+    def __init__(self, job: Job, engine: Engine, layouts: Layouts, storage: Storage) -> None:
         self.read = 0
         self.dead: dict[str, int] = {}
         self.files: list[WrittenFile] = []
@@ -190,10 +193,12 @@ class Tables:
             self.dead[outcome] = self.dead.get(outcome, 0) + 1
 
     def _layout(self, xid: str) -> Layout:
-        if xid not in self._layouts:
+        is_typed = self._job.has_typed_times(table_folder(xid))
+        if (xid, is_typed) not in self._layouts:
             definition = self._definitions[xid]
-            self._layouts[xid] = layout_of(definition, self._engine.data_column(definition))
-        return self._layouts[xid]
+            data = self._engine.data_column(definition)
+            self._layouts[xid, is_typed] = layout_of(definition, data if is_typed else as_text(data))
+        return self._layouts[xid, is_typed]
 
     def _write(self, folder: str, xid: str, version: str, table: pa.Table) -> None:
         if folder not in self.schemas:

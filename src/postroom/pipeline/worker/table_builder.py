@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from postroom.formats.batch_decode import MemberColumns
-from postroom.formats.column_types import STRING, TIMESTAMP
+from postroom.formats.column_types import STRING, TIMESTAMP, as_text
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.matching.columnar import LandedEvents
 from postroom.messages.matching.outcome import Sorted
@@ -20,6 +20,7 @@ from postroom.pipeline.worker.arrow import MISFITS, arrow_schema, arrow_type, pr
 from postroom.pipeline.worker.dead_letter_table import column_misfit
 from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
 from postroom.pipeline.worker.table_layout import Column, Layout, Origin
+from postroom.pipeline.worker.time_columns import typed_times, with_inexact_times
 from postroom.protocols.protocol_table import wire_named
 
 _TIME = pa.timestamp("us", tz="UTC")
@@ -43,6 +44,7 @@ def landed_table(
         row: {name: text_of(value) for name, value in attributes.items()}
         for row, attributes in events.extensions.items()
     }
+    inexact: dict[int, Any] = {}
     arrays = origins | _constants(job, events.definition, count, is_checked) | _schema_versions(events, count)
     for column in layout.columns:
         if column.origin == "attribute":
@@ -53,9 +55,10 @@ def landed_table(
         elif column.origin == "metadata":
             arrays[column.name] = _property(column, events.metadata.get(column.member), count, leftovers)
         elif column.origin == "data":
-            arrays[column.name] = _data(events.data, schema.field(column.name).type, count)
+            data, inexact = typed_times(column.type, _data(events.data, arrow_type(as_text(column.type)), count))
+            arrays[column.name] = data
     arrays |= _transport(events, keep=job.keep_undeclared)
-    arrays["_rescued"] = _sparse(events.undeclared, count)
+    arrays["_rescued"] = _sparse(with_inexact_times(events.undeclared, inexact), count)
     arrays["_extensions"] = _extensions(leftovers, count, schema.field("_extensions").type)
     return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
 

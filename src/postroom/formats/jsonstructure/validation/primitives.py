@@ -8,7 +8,19 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from postroom.formats.column_types import BINARY, BOOLEAN, DATE, DOUBLE, INT64, JSON_TEXT, STRING, ColumnType, Decimal
+from postroom.formats.column_types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    DURATION_TEXT,
+    INT64,
+    JSON_TEXT,
+    STRING,
+    TIMESTAMP_TEXT,
+    ColumnType,
+    Decimal,
+)
 from postroom.formats.jsonstructure.validation.string_types import ENCODINGS, STRING_TYPES
 
 REFUSED: Any = object()
@@ -67,6 +79,8 @@ _COLUMNS: dict[str, ColumnType] = {
     "uint64": Decimal(20, 0),
     "boolean": BOOLEAN,
     "date": DATE,
+    "datetime": TIMESTAMP_TEXT,
+    "duration": DURATION_TEXT,
     "binary": BINARY,
     "null": JSON_TEXT,
 }
