@@ -109,13 +109,13 @@ class CompiledCatalog(msgspec.Struct, frozen=True):
         }
 
     def encode(self) -> bytes:
-        """The bytes that identify the catalog; the same definitions give the same bytes."""
-        return msgspec.json.encode(self, order="deterministic")
+        """The catalog as bytes; members of schemas keep the order in which they are declared, which columns have."""
+        return msgspec.json.encode(self)
 
     @property
     def digest(self) -> str:
-        """The hash that identifies these definitions and schemas."""
-        return hashlib.sha256(self.encode()).hexdigest()[:16]
+        """The hash that identifies these definitions and schemas, in whatever order their members are."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:16]
 
     @classmethod
     def decode(cls, data: bytes) -> CompiledCatalog:
