@@ -20,7 +20,8 @@ from postroom.cli.output import print_json, print_table
 def command(query: str, lake: str, as_json: bool, storage: tuple[str, ...]) -> None:
     """Run one SELECT over a lake with DuckDB.
 
-    Tables are called "group"."message"; dead_letters and ledger are there as well. Nothing is ever written.
+    Tables are called "group"."message", or as `postroom tables` shows them; dead_letters and ledger are there as well.
+    Nothing is ever written.
     """
     from postroom.pipeline.inspect.sql import run_query
     from postroom.pipeline.lake.lake import open_lake

@@ -25,7 +25,7 @@ SHOWN_COLUMNS = 6
 def command(lake: str, changes: bool, check: bool, as_json: bool, storage: tuple[str, ...]) -> int:
     """List the tables of a lake with definition, its version, rows and columns of the payload.
 
-    Tables have the names that `postroom sql` knows. --json has all columns.
+    Tables have aliases that every metastore takes, and `postroom sql` as well. --json has all names and columns.
     """
     from postroom.errors import BadFlag
     from postroom.pipeline.lake.lake import open_lake
@@ -45,7 +45,7 @@ def _print_tables(lake: Lake, as_json: bool) -> None:
     from postroom.pipeline.inspect.tables import list_tables
 
     tables = list_tables(lake)
-    rows = [(t.table, t.definition, t.version, t.rows, _payload(t.columns)) for t in tables]
+    rows = [(t.alias, t.definition, t.version, t.rows, _payload(t.columns)) for t in tables]
     _print(as_json, tables, "Tables", ("table", "definition", "version", "rows", "columns of the payload"), rows)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from postroom.errors import BadFlag, ExtraMissing, LakeRefused
+from postroom.pipeline.inspect.aliases import aliases
 from postroom.pipeline.lake.lake import Lake, TableLocation
 from postroom.pipeline.storage.errors import telling_errors
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER
@@ -35,7 +36,7 @@ class QueryResult(msgspec.Struct, frozen=True):
 
 
 def run_query(lake: Lake, sql: str) -> QueryResult:
-    """Run one SELECT over the tables `"group"."message"`, `dead_letters` and `ledger`."""
+    """Run one SELECT over the tables `"group"."message"`, or their aliases, `dead_letters` and `ledger`."""
     connection = open_duckdb()
     import duckdb
 
@@ -143,17 +144,19 @@ def _make_views(connection: DuckDBPyConnection, lake: Lake, sql: str) -> None:
     for name, folder in (("dead_letters", DEAD_LETTERS), ("ledger", LEDGER)):
         if lake.has(folder):
             add_table(connection, lake, folder, name)
-    for table in _named(lake, sql):
+    names = aliases(lake, lake.tables())
+    for table in _named(lake, sql, names):
         add_table(connection, lake, table.folder, table.name, table.schema)
+        add_table(connection, lake, table.folder, names[table.folder])
 
 
-def _named(lake: Lake, sql: str) -> list[TableLocation]:
+def _named(lake: Lake, sql: str, names: dict[str, str]) -> list[TableLocation]:
     # Each view opens its table; with thousands of them only those that are spoken of should be.
     spoken = sql.lower()
     tables = sql_tables(lake)
     if any(word in spoken for word in _ABOUT_ALL):
         return tables
-    return [table for table in tables if quoted(table.name)[1:-1].lower() in spoken]
+    return [table for table in tables if quoted(table.name)[1:-1].lower() in spoken or names[table.folder] in spoken]
 
 
 def sql_tables(lake: Lake) -> list[TableLocation]:

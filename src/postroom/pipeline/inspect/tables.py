@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.inspect.aliases import aliases
 from postroom.pipeline.inspect.sql import quoted, sql_tables
 from postroom.pipeline.lake.lake import Lake, TableLocation
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
@@ -15,7 +16,10 @@ from postroom.pipeline.lake.reconciliation import rows_of
 
 
 class TableInfo(msgspec.Struct, frozen=True):
-    """One table of landed messages; `columns` maps names to Delta types, members of structs by dotted names."""
+    """One table of landed messages; `columns` maps names to Delta types, members of structs by dotted names.
+
+    `alias` is a name that every metastore takes.
+    """
 
     table: str
     definition: str
@@ -23,6 +27,7 @@ class TableInfo(msgspec.Struct, frozen=True):
     rows: int
     columns: dict[str, str]
     folder: str
+    alias: str
 
 
 class TableChange(msgspec.Struct, frozen=True):
@@ -56,11 +61,13 @@ def list_tables(lake: Lake) -> list[TableInfo]:
     """All tables of landed messages."""
     entries = read_ledger(lake)[::-1]
     catalogs: dict[str, CompiledCatalog] = {}
-    return [_info(lake, location, entries, catalogs) for location in sql_tables(lake)]
+    tables = sql_tables(lake)
+    names = aliases(lake, tables)
+    return [_info(lake, location, names[location.folder], entries, catalogs) for location in tables]
 
 
 def _info(
-    lake: Lake, location: TableLocation, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]
+    lake: Lake, location: TableLocation, alias: str, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]
 ) -> TableInfo:
     table = lake.table(location.folder)
     definition = table.metadata().name or ""
@@ -72,6 +79,7 @@ def _info(
         rows_of(table),
         columns,
         location.folder,
+        alias,
     )
 
 
