@@ -14,9 +14,9 @@ def test_tables_with_definition_version_rows_and_columns(sorted_lake: Lake) -> N
     assert list(tables) == ['"fleet"."vehicle.alarm"', '"fleet"."vehicle.position"', '"shop"."order.placed"']
     position = tables['"fleet"."vehicle.position"']
     assert position.definition == "/messagegroups/fleet/messages/vehicle.position"
-    assert (position.version, position.rows) == ("1", 11)
+    assert (position.version, position.rows, position.alias) == ("1", 11, "fleet__vehicle_position")
     assert position.columns["data.speed"] == "long"
-    assert tables['"shop"."order.placed"'].columns["data.lines"] == "array<struct<count, sku>>"
+    assert tables['"shop"."order.placed"'].columns["data.lines"] == "array<struct<sku, count>>"
 
 
 def test_an_empty_lake_has_no_tables(lake: Lake) -> None:

@@ -144,10 +144,11 @@ def _make_views(connection: DuckDBPyConnection, lake: Lake, sql: str) -> None:
     for name, folder in (("dead_letters", DEAD_LETTERS), ("ledger", LEDGER)):
         if lake.has(folder):
             add_table(connection, lake, folder, name)
-    names = aliases(lake, lake.tables())
+    names, spoken = aliases(lake, lake.tables()), sql.lower()
     for table in _named(lake, sql, names):
         add_table(connection, lake, table.folder, table.name, table.schema)
-        add_table(connection, lake, table.folder, names[table.folder])
+        if names[table.folder] in spoken or "show tables" in spoken:
+            add_table(connection, lake, table.folder, names[table.folder])
 
 
 def _named(lake: Lake, sql: str, names: dict[str, str]) -> list[TableLocation]:
