@@ -203,7 +203,7 @@ def test_files_of_a_day_stay_in_their_day(fleet: Any, lake: Lake) -> None:
     assert [(row["_landed_on"], row["data"]["quality"]) for row in rows(lake)] == [(day.date(), 7) for day in days]
 
 
-def test_a_table_that_cannot_have_the_columns_says_why(fleet: Any, lake: Lake) -> None:
+def test_members_are_lifted_into_lists_of_objects_that_got_them_later(fleet: Any, lake: Lake) -> None:
     listed = {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}}}}
     wider = {
         "type": "array",
@@ -211,8 +211,16 @@ def test_a_table_that_cannot_have_the_columns_says_why(fleet: Any, lake: Lake) -
     }
     land(fleet, lake, catalog(list=listed), '{"list": [{"x": 1, "y": 2}]}')
     (told,) = backfill(lake.root, catalog(list=wider)).tables
-    assert (told.rows, told.why) == (0, "data.list holds other members than before")
-    assert rows(lake)[0]["_rescued"] == '{"list":[{"y":2}]}'
+    assert (told.rows, told.why) == (1, "")
+    assert rows(lake)[0]["data"]["list"] == [{"x": 1, "y": 2}]
+    assert rows(lake)[0]["_rescued"] is None
+
+
+def test_a_table_that_cannot_have_the_columns_says_why(fleet: Any, lake: Lake) -> None:
+    land(fleet, lake, catalog(floor={"type": "integer"}), '{"floor": 1, "y": 2}')
+    (told,) = backfill(lake.root, catalog(floor={"type": "string"}, y={"type": "integer"})).tables
+    assert (told.rows, told.why) == (0, "data.floor was long and is now string")
+    assert rows(lake)[0]["_rescued"] == '{"y":2}'
 
 
 def test_json_structure_reads_members_in_its_own_way(fleet: Any, lake: Lake) -> None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from postroom.pipeline.inspect.sql import run_query
 from postroom.pipeline.lake.commit import commit_batch
+from postroom.pipeline.lake.compaction import tidy
 from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake, open_lake
 from tests.absence import absent
 
@@ -74,6 +75,35 @@ def test_everybody_reads_the_same_rows(spark: Any, grown_lake: Lake, read: Calla
     assert all(row["data"]["heading"] is None for row in rows if row["ce_id"] != "p99")
     assert {row["var_vin"] for row in rows} == {f"VIN{number}" for number in range(7)}
     assert ("_landed_on" in rows[0]) == (DeltaTable(grown_lake.path(POSITION)).metadata().partition_columns != [])
+
+
+STOPS = {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}}
+LONGER_STOPS = {
+    "type": "array",
+    "items": {"type": "object", "properties": {"name": {"type": "string"}, "minutes": {"type": "integer"}}},
+}
+
+
+@pytest.mark.parametrize("read", [*READERS, by_sql])
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_new_member_in_a_list_of_objects_is_null_before(
+    spark: Any, fleet: Any, lake: Lake, tmp_path: Path, read: Callable[[Any, Path], Rows], is_compacted: bool
+) -> None:
+    for number, stops in enumerate([STOPS, STOPS, LONGER_STOPS, LONGER_STOPS, STOPS]):
+        halt = {"name": "depot"} | ({"minutes": 7} if stops is LONGER_STOPS else {})
+        event = fleet.position(number, data={"lat": 1, "lon": 2, "stops": [halt, {}]})
+        if number == 1:
+            event["data"].pop("stops")
+        job = fleet.job(lake, fleet.compiled(stops=stops), batch=number)
+        commit_batch(lake, job, "records", [fleet.task(job, fleet.write(tmp_path / f"{number}.jsonl", [event]))])
+    if is_compacted:
+        tidy(lake.root)
+    assert [table.folder for table in lake.tables()] == [POSITION]
+    assert len(DeltaTable(lake.path(POSITION)).file_uris()) == (1 if is_compacted else 5)
+    rows = sorted(read(spark, lake.path(POSITION)), key=lambda row: str(row["ce_id"]))
+    nothing = {"name": None, "minutes": None}
+    before, after = [{"name": "depot", "minutes": None}, nothing], [{"name": "depot", "minutes": 7}, nothing]
+    assert [row["data"]["stops"] for row in rows] == [before, None, after, after, before]
 
 
 @pytest.mark.parametrize("read", READERS)

@@ -56,11 +56,8 @@ def _added_in_type(old: Any, new: Any, path: str) -> list[str]:
     if new["type"] == "struct":
         siblings = _by_name(old["fields"])
         return [added for field in new["fields"] for added in _added(siblings, field, f"{path}.{field['name']}")]
-    part = "elementType" if new["type"] == "array" else "valueType"
-    if _added_in_type(old[part], new[part], f"{path}[]"):
-        # delta-rs merges new fields into structs only, not into what a list or a map holds.
-        raise Incompatible(f"{path} holds other members than before")
-    return []
+    part, inside = ("elementType", "[]") if new["type"] == "array" else ("valueType", "{}")
+    return _added_in_type(old[part], new[part], path + inside)
 
 
 def _named(delta_type: Any) -> str:

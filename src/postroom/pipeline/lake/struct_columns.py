@@ -1,4 +1,4 @@
-"""Columns of structs that got members later: what files of one table have in common."""
+"""Structs that got members later, also in lists and maps: what files of one table have in common."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ def merge_types(present: pa.DataType, wanted: pa.DataType) -> pa.DataType:
         types = {field.name: field.type for field in wanted}
         known = {field.name: merge_types(field.type, types.pop(field.name, field.type)) for field in present}
         return pa.struct([pa.field(name, data_type) for name, data_type in (known | types).items()])
+    if pa.types.is_list(present) and pa.types.is_list(wanted):
+        return pa.list_(merge_types(present.value_type, wanted.value_type))
+    if pa.types.is_map(present) and pa.types.is_map(wanted):
+        return pa.map_(present.key_type, merge_types(present.item_type, wanted.item_type))
     return present
 
 
@@ -37,9 +41,17 @@ def align_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def align(array: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """An array of structs with further members, which are null."""
+    """An array of structs, of lists or maps of them, with further members, which are null."""
     if array.type == data_type:
         return array
+    if array.offset and (pa.types.is_list(data_type) or pa.types.is_map(data_type)):
+        array = pa.concat_arrays([array, array[:0]])  # a copy that begins with its first row
+    if pa.types.is_list(data_type):
+        items = align(array.values, data_type.value_type)
+        return pa.ListArray.from_arrays(array.offsets, items, data_type, mask=array.is_null())
+    if pa.types.is_map(data_type):
+        items = align(array.items, data_type.item_type)
+        return pa.MapArray.from_arrays(array.offsets, array.keys, items, data_type, mask=array.is_null())
     if not pa.types.is_struct(data_type):
         return array.cast(data_type)
     present = {field.name: number for number, field in enumerate(array.type)}
