@@ -13,9 +13,8 @@ from tests.docs.sessions import Shell, Step, all_pages, read_fences
 COMMANDS = all_commands()
 # `match` says no when not every message landed, and the sample holds some that do not; the schemas do not go together.
 NEGATIVE = {"match": 1, "schema compat": 1}
-PLAIN = [
-    name for name in COMMANDS if name not in ("sort", "tables", "dead", "replay", "backfill", "tidy", "sql", "metrics")
-]
+OF_LAKES = ("sort", "tables", "views", "dead", "replay", "backfill", "tidy", "sql", "metrics")
+PLAIN = [name for name in COMMANDS if name not in OF_LAKES]
 ON_SPARK = [name for name in COMMANDS if name not in PLAIN]
 
 

@@ -30,7 +30,7 @@ COMMANDS = {
     "schema": "Check and compare payload schemas.",
     "schema-for": "Print the JSON Schema of catalog files.",
     "tables": "List the tables of a lake.",
-    "views": "Write the DDL that makes the tables of a lake known to Spark, DuckDB, Trino or Hive.",
+    "views": "Write DDL for the tables of a lake.",
     "dead": "Count dead letters by outcome and reason.",
     "replay": "Send dead letters through the present catalog again.",
     "backfill": "Lift payload members into the columns that they have by now.",

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 @click.option("--catalog", default="", metavar="NAME", help="Where: a schema, or a catalog and a schema with a dot.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of statements.")
 def command(lake: str, dialect: str, catalog: str, as_json: bool) -> None:
-    """Write the DDL that makes the tables of a lake known to Spark, DuckDB, Trino or Hive.
+    """Write DDL for the tables of a lake.
 
-    Tables get their aliases, which `postroom tables` shows. Views join the tables that followed one another (_all), and
-    those of one type of event (event__…).
+    It makes them known to Spark, DuckDB, Trino or Hive by their aliases, which `postroom tables` shows. Views join the
+    tables that followed one another (_all), and those of one type of event (event__…).
     """
     from postroom.pipeline.lake.lake import open_lake
     from postroom.pipeline.spark.session import require_spark

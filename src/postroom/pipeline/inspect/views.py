@@ -24,7 +24,7 @@ DeltaType = Any
 _NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double"})
 
 
-class Dialect(msgspec.Struct, frozen=True):
+class SqlDialect(msgspec.Struct, frozen=True):
     """How a program writes what views need; `table` is given the name, the folder and the columns of a table."""
 
     quote: str
@@ -124,12 +124,12 @@ def _event_type(definition: Definition) -> str:
     return value if isinstance(value, str) and not has_placeholder(value) else ""
 
 
-def _table(words: Dialect, name: str, lake: Lake, table: _Table) -> str:
+def _table(words: SqlDialect, name: str, lake: Lake, table: _Table) -> str:
     columns = [(words.quoted(column), words.type(delta)) for column, delta in table.columns.items()]
     return words.table(name, str(lake.path(table.folder).absolute()), columns)
 
 
-def _union(words: Dialect, prefix: str, name: str, tables: list[_Table]) -> str:
+def _union(words: SqlDialect, prefix: str, name: str, tables: list[_Table]) -> str:
     merged: dict[str, DeltaType] = {}
     for table in tables:
         for column, delta in table.columns.items():
@@ -142,7 +142,7 @@ def _union(words: Dialect, prefix: str, name: str, tables: list[_Table]) -> str:
     return f"CREATE OR REPLACE VIEW {prefix}{words.quoted(name)} AS\n" + "\nUNION ALL\n".join(selects)
 
 
-def _as(words: Dialect, table: _Table, column: str, wanted: DeltaType) -> str:
+def _as(words: SqlDialect, table: _Table, column: str, wanted: DeltaType) -> str:
     name = words.quoted(column)
     return f"{_cast(words, name, table.columns.get(column), wanted)} AS {name}"
 
@@ -162,7 +162,7 @@ def merge_delta_types(one: DeltaType, other: DeltaType) -> DeltaType:
     return "string"
 
 
-def _cast(words: Dialect, value: str, present: DeltaType, wanted: DeltaType) -> str:
+def _cast(words: SqlDialect, value: str, present: DeltaType, wanted: DeltaType) -> str:
     """An expression of one type as another that `merge_delta_types` gave."""
     if present == wanted:
         return value
@@ -223,11 +223,11 @@ def _hive_table(name: str, folder: str, columns: list[tuple[str, str]]) -> str:
 
 
 _HIVE_TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
-_SPARK = Dialect("`", _HIVE_TYPES, _angles, "array<{}>", "map<{}, {}>", _named_struct, "to_json({})", _spark_table)
-DIALECTS: dict[str, Dialect] = {
+_SPARK = SqlDialect("`", _HIVE_TYPES, _angles, "array<{}>", "map<{}, {}>", _named_struct, "to_json({})", _spark_table)
+DIALECTS: dict[str, SqlDialect] = {
     "spark": _SPARK,
     "hive": msgspec.structs.replace(_SPARK, json="CAST({} AS string)", table=_hive_table),
-    "duckdb": Dialect(
+    "duckdb": SqlDialect(
         '"',
         {
             "string": "VARCHAR",
@@ -244,7 +244,7 @@ DIALECTS: dict[str, Dialect] = {
         "CAST(to_json({}) AS VARCHAR)",
         _duckdb_table,
     ),
-    "trino": Dialect(
+    "trino": SqlDialect(
         '"',
         {
             "string": "varchar",
