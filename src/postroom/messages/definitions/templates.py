@@ -121,6 +121,8 @@ class Template:
         if self.alone:
             joined = "".join(values)  # type: ignore[arg-type]  # hence the TypeError
             return [list(map(self._value_alone, values)) if "%" in joined else values]  # type: ignore[arg-type,list-item]
+        if values and self.names and type(values[0]) is str and values.count(values[0]) == len(values):
+            return [[found] * len(values) for found in self._extract_row(values[0])]
         sample = values[:_SAMPLE]
         if not self.names or 4 * len(set(sample)) >= len(sample):
             return self._extract_lines(values)
