@@ -90,7 +90,7 @@ def command(
     from postroom.pipeline.catalog_reload import CatalogWatch
     from postroom.pipeline.lake.lake import create_lake
     from postroom.pipeline.sources.source import open_source
-    from postroom.pipeline.spark.cluster import check_shared, is_local
+    from postroom.pipeline.spark.cluster import CONNECT, check_shared, is_local
     from postroom.pipeline.spark.java import find_java_home
     from postroom.pipeline.spark.progress import Progress
     from postroom.pipeline.spark.streaming import stop_on_signals
@@ -109,7 +109,8 @@ def command(
     opened.check(follow=follow)
     if checkpoint is not None:
         open_storage(checkpoint, "a checkpoint", store)
-    find_java_home()
+    if not chosen.startswith(CONNECT):
+        find_java_home()
     create_lake(lake, store)
     # An application that is there has its libraries, or not; nobody can give it more.
     configuration = options if inside_spark() else with_jars(options, opened.configuration)
