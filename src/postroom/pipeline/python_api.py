@@ -26,7 +26,7 @@ from postroom.pipeline.spark.progress import Watcher
 from postroom.pipeline.spark.streaming import run_stream
 from postroom.pipeline.spark.worker_calls import is_connect
 from postroom.pipeline.spark.workers import prepare_workers, runs_here
-from postroom.pipeline.storage.open_storage import open_storage
+from postroom.pipeline.storage.open_storage import is_remote, open_storage
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -151,11 +151,11 @@ def _check_cluster(
     if not isinstance(records, str | Path):
         return
     check_shared(records, "a source", settings)
-    if is_connect(spark) and (is_stream or scheme_of(records) == "kafka"):
+    if is_connect(spark) and ((is_stream and not is_remote(records)) or scheme_of(records) == "kafka"):
         raise LakeRefused(
             "Spark Connect runs the batches of a stream on its server, and does not tell which Kafka cluster it reads.",
-            remedy="Leave --follow and --checkpoint out and give files; or read the stream in a program of your own, "
-            "for `writeStream.foreachBatch(sorter(…, run=NAME))`.",
+            remedy="Leave --follow and --checkpoint out, or give files in an object store; or read the stream in a "
+            "program of your own, for `writeStream.foreachBatch(sorter(…, run=NAME))`.",
         )
 
 

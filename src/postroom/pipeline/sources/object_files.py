@@ -22,6 +22,7 @@ from postroom.pipeline.sources.file_ranges import cut_sized, frame_of_ranges, sh
 from postroom.pipeline.sources.files import BYTES_OF_BATCH
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
 from postroom.pipeline.sources.record_files import HIDDEN, has_suffix, suffix_hint
+from postroom.pipeline.spark.workers import parallelism
 from postroom.pipeline.storage.interface import Storage, StoredFile
 from postroom.pipeline.storage.object_store import ObjectStorage
 
@@ -70,7 +71,7 @@ class ObjectFileSource:
         """The ranges of some files, for the workers."""
         self._at_work = _lag(files)
         sized = [(f"{self.files.url}/{file.path}", file.size) for file in files]
-        ranges, step = cut_sized(sized, spark.sparkContext.defaultParallelism, self.files)
+        ranges, step = cut_sized(sized, parallelism(spark), self.files)
         return frame_of_ranges(spark, share_out(ranges, step)) if ranges else None
 
     def waiting(self, taken: set[str]) -> list[StoredFile]:

@@ -28,7 +28,7 @@ GONE_S = 20.0
 LOOK_S = 0.3
 
 
-class Document(msgspec.Struct, frozen=True):
+class LeaseDocument(msgspec.Struct, frozen=True):
     """What a lease says: who holds it (nobody when it is empty), how often it was written, and the holder's own words.
 
     `promised` is a file (path and content) that will be there even if the holder dies now.
@@ -47,7 +47,7 @@ class LeaseLost(Exception):
 class ObjectLease:
     """A lease that this process holds; a thread of its own keeps it."""
 
-    def __init__(self, store: ObjectStorage, path: str, document: Document, tag: Any) -> None:
+    def __init__(self, store: ObjectStorage, path: str, document: LeaseDocument, tag: Any) -> None:
         self._store = store
         self._path = path
         self._document = document
@@ -133,7 +133,7 @@ def look(store: ObjectStorage, path: str) -> SeenLease | None:
 
 def mark(store: ObjectStorage, path: str, seen: SeenLease, state: bytes) -> bool:
     """Write into a lease, if it is still as it was seen."""
-    document = Document(beat=uuid4().int % 2**53, state=state.decode())
+    document = LeaseDocument(beat=uuid4().int % 2**53, state=state.decode())
     return store.replace(path, msgspec.json.encode(document), seen.tag) is not None
 
 
@@ -144,7 +144,7 @@ def _taken(store: ObjectStorage, path: str, *, wait: bool) -> ObjectLease:
     while True:
         found = store.fetch(path)
         if found is None:
-            mine = Document(holder)
+            mine = LeaseDocument(holder)
             if store.create(path, msgspec.json.encode(mine)):
                 fresh = store.fetch(path)
                 if fresh is not None and _document(fresh[0]).holder == holder:
@@ -158,7 +158,7 @@ def _taken(store: ObjectStorage, path: str, *, wait: bool) -> ObjectLease:
             first = first or data
         if not document.holder or is_old or time.monotonic() - watched[1] > GONE_S:
             _keep_promise(store, document)
-            mine = Document(holder, document.beat + 1, document.state)
+            mine = LeaseDocument(holder, document.beat + 1, document.state)
             taken = store.replace(path, msgspec.json.encode(mine), tag)
             if taken is not None:
                 return ObjectLease(store, path, mine, taken)
@@ -168,15 +168,15 @@ def _taken(store: ObjectStorage, path: str, *, wait: bool) -> ObjectLease:
         time.sleep(LOOK_S)
 
 
-def _keep_promise(store: ObjectStorage, document: Document) -> None:
+def _keep_promise(store: ObjectStorage, document: LeaseDocument) -> None:
     if document.promised is not None:
         path, data = document.promised
         store.create(path, data.encode())
 
 
-def _document(data: bytes) -> Document:
+def _document(data: bytes) -> LeaseDocument:
     """What a lease says; a lake that was copied here from a folder has others, which nobody holds."""
     try:
-        return msgspec.json.decode(data, type=Document)
+        return msgspec.json.decode(data, type=LeaseDocument)
     except msgspec.DecodeError:
-        return Document(state=data.decode(errors="replace"))
+        return LeaseDocument(state=data.decode(errors="replace"))
