@@ -14,7 +14,7 @@ def command() -> None:
 
 
 @postroom_command(
-    example="postroom import confluent http://127.0.0.1:8081 --to sqlite:///registry.db", name="confluent"
+    example="postroom import confluent http://127.0.0.1:8080/confluent --to sqlite:///moved.db", name="confluent"
 )
 @click.argument("source", metavar="URL|EXPORT")
 @click.option("--to", "target", required=True, metavar="TARGET", help="http(s)://… or sqlite:///path.db.")
