@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("postroom.http")
 START_SECONDS = 30
+ASK_AGAIN_SECONDS = 0.2
 IDLE_SECONDS = 75
 PARENT_CHECK_SECONDS = 1.0
 ORPHAN_SECONDS = 10.0
@@ -229,15 +230,21 @@ class Address(NamedTuple):
     def say_when_answering(self) -> None:
         """Tell the user when a worker answers: the socket takes connections before there is one."""
         reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        # On a busy machine workers may take longer than one question waits, or be replaced while it is asked.
+        while not self._is_answering(reachable):
+            time.sleep(ASK_AGAIN_SECONDS)
+        self.say()
+
+    def _is_answering(self, host: str) -> bool:
         if self.is_secure:
             with suppress(OSError):
-                self._shake_hands(reachable)
-                self.say()
-            return
+                self._shake_hands(host)
+                return True
+            return False
         policy = OutboundPolicy(addresses="pinned", answer_s=START_SECONDS)
         with suppress(FetchRefused), closing(PinnedTransport(policy)) as transport:
-            if transport.exchange("GET", f"{self._url(reachable)}/-/healthz", {}, None).status == 200:
-                self.say()
+            return transport.exchange("GET", f"{self._url(host)}/-/healthz", {}, None).status == 200
+        return False
 
     def _shake_hands(self, host: str) -> None:
         """A worker that begins TLS answers; whose name the certificate has does not matter here."""
