@@ -100,6 +100,7 @@ class Requests:
             *[self._delete] * 2,
             *[self._v0_5] * 5,
             *[self._catalog] * 5,
+            *[self._schema_registry] * 5,
             *[self._changes] * 3,
             *[self._configuration] * 2,
             *[self._match] * 2,
@@ -270,6 +271,47 @@ class Requests:
         if self._rng.random() < 0.3:
             headers |= {"id": self._one("urn:b:1", "urn:a:1", "urn:b:2")}
         return LeakRequest(method, path, body, headers)
+
+    def _schema_registry(self) -> LeakRequest:
+        context, name = self._one(*GROUPS), self._one("moved", "moved", *IDS)
+        subject = self._one(name, f":.{context}:{name}", f":.{context}:{name}")
+        version, number = self._one("1", "2", "latest", "-1", "9"), self._one(1, 100001, 100002, 100003, 100004)
+        body = {
+            "schemaType": "JSON",
+            "schema": json.dumps({"type": "object", "title": self._one("alpha", SECRET, "x")}),
+        }
+        if self._rng.random() < 0.2:
+            body |= {"references": [{"name": "r", "subject": f":.{self._one(*GROUPS)}:moved", "version": 1}]}
+        level, mode = (
+            {"compatibility": self._one("NONE", "FULL")},
+            {"mode": self._one("READWRITE", "READONLY", "IMPORT")},
+        )
+        method, target, sent = self._one(
+            ("GET", "/contexts", b""),
+            (
+                "GET",
+                f"/schemas{self._one('', '?deleted=true', '?latestOnly=true', f'?subjectPrefix=:.{context}:')}",
+                b"",
+            ),
+            ("GET", f"/schemas/ids/{number}{self._one('', '/schema', '/subjects', '/versions')}", b""),
+            ("GET", f"/schemas/ids/{number}{self._one('', '/subjects')}?subject={subject}", b""),
+            (
+                "GET",
+                f"/subjects{self._one('', '?deleted=true', '?subjectPrefix=:*:', f'?subjectPrefix=:.{context}:')}",
+                b"",
+            ),
+            (self._one("POST", "DELETE"), f"/subjects/{subject}{self._one('', '?permanent=true')}", body),
+            (self._one("GET", "POST", "POST"), f"/subjects/{subject}/versions", body),
+            (self._one("GET", "GET", "DELETE"), f"/subjects/{subject}/versions/{version}", b""),
+            ("GET", f"/subjects/{subject}/versions/{version}/{self._one('schema', 'referencedby')}", b""),
+            ("GET", f"/subjects/{subject}/metadata?key=owner&value=b", b""),
+            ("POST", f"/compatibility/subjects/{subject}/versions/{version}?verbose=true", body),
+            (self._one("GET", "PUT", "DELETE"), f"/config{self._one('', f'/{subject}', f'/:.{context}:')}", level),
+            (self._one("GET", "PUT", "DELETE"), f"/mode{self._one('', f'/{subject}', f'/:.{context}:')}", mode),
+        )
+        inside = self._one("", "", f"/contexts/.{context}")
+        kept = sent if method in ("POST", "PUT") else b""
+        return LeakRequest(method, f"{self._one('', '/-')}/confluent{inside}{target}", kept)
 
     def _changes(self) -> LeakRequest:
         query = [self._one("", "limit=1", "limit=3", "limit=50"), self._one("", f"xid={self._path()}")]
