@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from postroom.cli.command import postroom_command
+from postroom.cli.command import postroom_command, setting, storage_options
 from postroom.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @postroom_command(example="postroom views --lake lake --dialect spark --catalog events")
-@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option(
     "--dialect",
     type=click.Choice(["spark", "duckdb", "trino", "hive"]),
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 )
 @click.option("--catalog", default="", metavar="NAME", help="Where: a schema, or a catalog and a schema with a dot.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of statements.")
-def command(lake: str, dialect: str, catalog: str, as_json: bool) -> None:
+@setting("storage", "KEY=VALUE")
+def command(lake: str, dialect: str, catalog: str, as_json: bool, storage: tuple[str, ...]) -> None:
     """Write DDL for the tables of a lake.
 
     It makes them known to Spark, DuckDB, Trino or Hive by their aliases, which `postroom tables` shows. Views join the
@@ -33,7 +34,7 @@ def command(lake: str, dialect: str, catalog: str, as_json: bool) -> None:
     from postroom.pipeline.lake.lake import open_lake
     from postroom.pipeline.spark.session import require_spark
 
-    opened = open_lake(lake)
+    opened = open_lake(lake, storage_options(storage))
     require_spark()
     from postroom.pipeline.inspect.views import view_statements
 

@@ -73,7 +73,7 @@ def test_a_table_that_began_with_text_goes_on_so(fleet: Any, lake: Lake, tmp_pat
 
 def test_a_lake_of_the_time_before_has_text_everywhere(fleet: Any, lake: Lake, tmp_path: Path) -> None:
     batch(fleet, lake, tmp_path, 1, properties=SEEN, data=[{"seen": EXACT}, {}], times="text")
-    (lake.root / FILE).unlink()
+    lake.storage.delete([FILE])
     batch(fleet, lake, tmp_path, 2, properties=SEEN, data=[{"seen": INEXACT}, {}])
     assert seen(lake).type == pa.string()
     assert text_tables(lake) == {TABLE}

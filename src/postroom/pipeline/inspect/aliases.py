@@ -6,8 +6,6 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from deltalake import DeltaTable
-
 from postroom.pipeline.lake.lake import Lake, TableLocation
 
 LONGEST = 63
@@ -47,4 +45,4 @@ def _with_digest(alias: str, folder: str) -> str:
 
 
 def _made(lake: Lake, folder: str) -> int:
-    return DeltaTable(lake.path(folder)).metadata().created_time or 0
+    return lake.table(folder).metadata().created_time or 0

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import msgspec
-from deltalake import DeltaTable
 
 from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.definitions.templates import has_placeholder
@@ -74,7 +73,7 @@ def _tables(lake: Lake) -> Iterator[_Table]:
     found = list(lake.tables())
     names = aliases(lake, found)
     for alias, folder in [*((names[table.folder], table.folder) for table in found), *_system_tables(lake)]:
-        table = DeltaTable(lake.path(folder))
+        table = lake.table(folder)
         fields = msgspec.json.decode(table.schema().to_json())["fields"]
         columns = {field["name"]: field["type"] for field in fields}
         yield _Table(alias, folder, table.metadata().name or "", columns)
@@ -126,7 +125,7 @@ def _event_type(definition: Definition) -> str:
 
 def _table(words: SqlDialect, name: str, lake: Lake, table: _Table) -> str:
     columns = [(words.quoted(column), words.type(delta)) for column, delta in table.columns.items()]
-    return words.table(name, str(lake.path(table.folder).absolute()), columns)
+    return words.table(name, lake.storage.delta(table.folder)[0], columns)
 
 
 def _union(words: SqlDialect, prefix: str, name: str, tables: list[_Table]) -> str:

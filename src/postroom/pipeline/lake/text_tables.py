@@ -16,26 +16,35 @@ FILE = "_text_tables.json"
 
 def text_tables(lake: Lake) -> frozenset[str]:
     """The folders of tables that have times as text, without the numbers of their successors."""
-    try:
-        return frozenset(msgspec.json.decode(lake.storage.read(FILE), type=list[str]))
-    except FileNotFoundError:
-        return frozenset(_base(table.folder) for table in lake.tables())
+    found = _read(lake)
+    return _all(lake) if found is None else found
 
 
 def begin_text_tables(lake: Lake) -> frozenset[str]:
     """The same before a batch: from now on the lake has a list."""
-    found = text_tables(lake)
-    if not lake.storage.exists(FILE):
+    found = _read(lake)
+    if found is None:
+        found = _all(lake)
         lake.storage.create(FILE, _encoded(found))
     return found
 
 
 def add_text_tables(lake: Lake, folders: Iterable[str]) -> None:
     """List more tables; for who holds the lake's lock."""
-    present = text_tables(lake)
-    wanted = present | {_base(folder) for folder in folders}
-    if wanted != present:
-        lake.storage.write(FILE, _encoded(wanted))
+    more = frozenset(map(_base, folders))
+    if more:
+        lake.storage.write(FILE, _encoded(text_tables(lake) | more))
+
+
+def _read(lake: Lake) -> frozenset[str] | None:
+    try:
+        return frozenset(msgspec.json.decode(lake.storage.read(FILE), type=list[str]))
+    except FileNotFoundError:
+        return None
+
+
+def _all(lake: Lake) -> frozenset[str]:
+    return frozenset(_base(table.folder) for table in lake.tables())
 
 
 def _base(folder: str) -> str:
