@@ -24,6 +24,7 @@ PARTS = (
     ),
     "pipeline",
     "cluster",
+    "object_store",
 )
 
 
