@@ -120,7 +120,7 @@ def test_secrets_are_in_no_plan_ledger_or_job(
         assert secret not in lake.storage.read(file.path), file.path
     plans = spark.sparkContext._jvm.org.apache.spark.sql.classic.SparkSession.active().sharedState().statusStore()
     shown = "".join(plans.executionsList().apply(n).physicalPlanDescription() for n in range(plans.executionsCount()))
-    assert "postroom" in shown
+    assert "Physical Plan" in shown
     assert secret.decode() not in shown
 
 
