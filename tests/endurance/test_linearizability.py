@@ -129,3 +129,18 @@ def test_what_really_happened_in_an_order_passes_however_long_the_calls_took(
     assert is_linearizable(history, INITIAL)
     if state != INITIAL:
         assert not is_linearizable([*history, read(1000, 1001, INITIAL.epoch, INITIAL.value)], INITIAL)
+
+
+def test_many_that_overlap_are_judged_at_once() -> None:
+    """Reads and refusals can come in any order among themselves; trying all of them would take for ever."""
+    history = [
+        one
+        for epoch in range(1, 40)
+        for one in (
+            Operation("write", epoch, epoch + 0.9, value=str(epoch), seen=State(epoch + 1, str(epoch))),
+            *(Operation("read", epoch, epoch + 0.9, seen=State(epoch + 1, str(epoch))) for _ in range(20)),
+            *(Operation("swap", epoch, epoch + 0.9, expected=999) for _ in range(20)),
+        )
+    ]
+    assert is_linearizable(history, State(1, "first"))
+    assert not is_linearizable([*history, Operation("read", 39.5, 39.9, seen=State(3, "lost"))], State(1, "first"))
