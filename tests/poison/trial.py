@@ -79,7 +79,9 @@ def compare(family: str) -> dict[str, Any]:
 
 def main() -> None:
     """Run one trial within its bounds."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    # Libraries reserve address space when they are loaded; what a trial takes comes on top of that.
+    room = MEMORY + int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (room, room))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     trial, *arguments = sys.argv[1:]
     trials = {"match": match, "invent": invent, "work": work, "compare": compare}

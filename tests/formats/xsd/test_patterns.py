@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -69,7 +69,11 @@ PATTERNS = st.recursive(
 
 @given(PATTERNS, st.lists(st.text("abcx.-1٣ \t\n:_é😀$+²\u0301^&~[]|\\", max_size=5), min_size=1, max_size=20))
 def test_the_linear_matcher_agrees_with_pythons(pattern: str, texts: list[str]) -> None:
-    matches, expected = linear_matcher(pattern), re.compile(python_pattern(pattern))
+    try:
+        matches = linear_matcher(pattern)
+    except SchemaRefused:
+        assume(False)  # XML Schema knows no such range as that of `[+--]`
+    expected = re.compile(python_pattern(pattern))
     assert [matches(text) for text in texts] == [expected.fullmatch(text) is not None for text in texts]
 
 

@@ -135,7 +135,7 @@ def until_batches(folder: Path, count: int, process: subprocess.Popen[bytes]) ->
     """Wait until the ledger has so many batches, as long as somebody makes them."""
     deadline = time.monotonic() + TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
-        lake = Lake(folder / "lake")
+        lake = open_lake(folder / "lake")
         if lake.has(LEDGER) and len(read_ledger(lake)) >= count:
             return
         time.sleep(0.05)

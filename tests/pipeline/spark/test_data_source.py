@@ -24,7 +24,7 @@ class ModuleListingWriter(SortWriter):
 
     def write(self, iterator: Iterator[Any]) -> Any:
         done = super().write(iterator)
-        Path(self.job.lake, "modules.txt").write_text("\n".join(sys.modules))
+        Path(self.task.job.lake, "modules.txt").write_text("\n".join(sys.modules))
         return done
 
 
@@ -35,7 +35,7 @@ class ModuleListingSink(SortSink):
 
     def writer(self, schema: Any, overwrite: bool) -> SortWriter:
         planned = super().writer(schema, overwrite)
-        return ModuleListingWriter(planned.job, planned.source)
+        return ModuleListingWriter(planned.task)
 
 
 def test_a_worker_loads_no_server_code(spark: Any, fleet: Any, lake: Lake, catalog_file: Path) -> None:

@@ -78,7 +78,7 @@ def record_batch(lake: Lake, manifest: Manifest, *, is_new: bool = False) -> Led
     for attempt in range(MOST_TRIES):
         table = _last_seen(lake) if is_new and not attempt else _ledger(lake, is_shared=False)
         if table is not None and not (is_new and not attempt) and has_batch(table, manifest.run, manifest.batch):
-            found = find_entry(lake, manifest.run, manifest.batch)
+            found = find_entry(lake, manifest.run, manifest.batch, table)
             if found:
                 return found
         entry = _entry(manifest)
@@ -139,9 +139,9 @@ def _tidy(lake: Lake) -> None:
             log.warning("the ledger could not be tidied up: %s", error)
 
 
-def find_entry(lake: Lake, run: str, batch: int) -> LedgerEntry | None:
-    """The entry of a batch, or None when it is not completely in the lake."""
-    found = (entry for entry in _entries(lake, (run, batch)) if entry.run == run and entry.batch == batch)
+def find_entry(lake: Lake, run: str, batch: int, ledger: DeltaTable | None = None) -> LedgerEntry | None:
+    """The entry of a batch, or None when it is not completely in the lake; in the ledger as somebody opened it, or now."""
+    found = (entry for entry in _entries(lake, (run, batch), ledger) if entry.run == run and entry.batch == batch)
     return next(found, None)
 
 
@@ -150,8 +150,10 @@ def read_ledger(lake: Lake) -> list[LedgerEntry]:
     return sorted(_entries(lake), key=lambda entry: (entry.committed, entry.batch))
 
 
-def _entries(lake: Lake, wanted: tuple[str, int] | None = None) -> Iterator[LedgerEntry]:
-    table = _ledger(lake)
+def _entries(
+    lake: Lake, wanted: tuple[str, int] | None = None, ledger: DeltaTable | None = None
+) -> Iterator[LedgerEntry]:
+    table = ledger or _ledger(lake)
     if table is None:
         return
     # Not through the table itself: Arrow then calls Python from its own threads, and at times one of them is still at
