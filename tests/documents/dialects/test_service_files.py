@@ -125,7 +125,7 @@ def test_a_dump_for_0_5_has_the_names_of_0_5(tmp_path: Path, capsys: pytest.Capt
     dump = dumped(tmp_path, TELEMETRY, capsys, "0.5-service")
     schema = dump["schemaGroups"]["telemetry"]["schemas"]["data"]
     assert schema["format"] == "Protobuf/3"
-    given = {"createdOn", "modifiedOn", "schemaids"}  # by the registry, to every version
+    given = {"createdOn", "modifiedOn", "schemaids", "schemaversion"}  # by the registry, to every version
     assert schema.keys() - given == {"id", "description", "format", "versions"}
     assert all(version.keys() - given == {"id", "schema"} for version in schema["versions"].values())
     assert dump["schemaGroups"]["telemetry"].keys() - given == {"id", "schemas"}

@@ -118,10 +118,11 @@ def _is_entered(lake: Lake, table: DeltaTable | None, entry: LedgerEntry) -> boo
     with telling_errors(f"{lake.url}/{LEDGER}", DeltaError):
         try:
             if is_remote and table is None:
-                write_deltalake(url, rows, mode="error", commit_properties=properties, storage_options=options)
-            else:
-                place = table if is_remote and table is not None else url
-                write_deltalake(place, rows, mode="append", schema_mode="merge", commit_properties=properties)
+                # Two who made it with their entries in it would both succeed, one after the other.
+                DeltaTable.create(url, SCHEMA, mode="ignore", storage_options=options)
+                return False
+            place = table if is_remote and table is not None else url
+            write_deltalake(place, rows, mode="append", schema_mode="merge", commit_properties=properties)
         except DeltaError as error:
             if not is_remote or storage_error(error, lake.url) is not None:
                 raise
@@ -140,7 +141,7 @@ def _tidy(lake: Lake) -> None:
 
 
 def find_entry(lake: Lake, run: str, batch: int, ledger: DeltaTable | None = None) -> LedgerEntry | None:
-    """The entry of a batch, or None when it is not completely in the lake; in the ledger as somebody opened it, or now."""
+    """The entry of a batch, or None when it is not in the lake completely; in an opened ledger, or in that of now."""
     found = (entry for entry in _entries(lake, (run, batch), ledger) if entry.run == run and entry.batch == batch)
     return next(found, None)
 
