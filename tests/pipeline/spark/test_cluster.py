@@ -23,6 +23,7 @@ from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import unfinished
 from postroom.pipeline.lake.reconciliation import differences
 from postroom.pipeline.spark.engine_archive import cached_archive
+from postroom.pipeline.storage.folder import FolderStorage
 from postroom.version import VERSION
 from tests.conftest import DEMO_CATALOG
 from tests.pipeline.spark.standalone import TIMEOUT_S, Cluster, running_cluster, spark_submit, submitting
@@ -135,7 +136,7 @@ def until_batches(folder: Path, count: int, process: subprocess.Popen[bytes]) ->
     """Wait until the ledger has so many batches, as long as somebody makes them."""
     deadline = time.monotonic() + TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
-        lake = open_lake(folder / "lake")
+        lake = Lake(FolderStorage(folder / "lake"))
         if lake.has(LEDGER) and len(read_ledger(lake)) >= count:
             return
         time.sleep(0.05)
