@@ -21,7 +21,7 @@ def text_tables(lake: Lake) -> frozenset[str]:
 
 
 def begin_text_tables(lake: Lake) -> frozenset[str]:
-    """The same before a batch: from now on the lake has a list."""
+    """The tables with times as text, listed in the lake from now on, so that a batch can be planned."""
     found = _read(lake)
     if found is None:
         found = _all(lake)
