@@ -13,7 +13,7 @@ from postroom.errors import LakeRefused, PostroomError
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.catalog_reload import Catalogs
 from postroom.pipeline.lake.batch_leases import hold_lease, leave_lease
-from postroom.pipeline.lake.commit import apply_manifest, commit_batch, discard, finish_locked
+from postroom.pipeline.lake.commit import apply_manifest, commit_batch, finish_locked
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, find_entry
 from postroom.pipeline.lake.manifest import read_manifest, unfinished
@@ -145,9 +145,6 @@ class Sorter:
         try:
             return commit_batch(self.lake, job, self.source, written)
         except (OSError, LakeRefused) as error:
-            # Once there is a manifest the files are promised: a restart will finish the batch with them.
-            if read_manifest(self.lake, job.run, job.batch) is None:
-                discard(self.lake, written)
             if is_no_room(error):
                 raise no_room(job.lake) from error
             raise

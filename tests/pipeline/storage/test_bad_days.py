@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from postroom.catalog.catalog import Catalog
 from postroom.errors import LakeRefused, ServiceRefused, ServiceUnreachable
 from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.lake import batch_leases
-from postroom.pipeline.lake.batch_leases import hold_lease
+from postroom.pipeline.lake.batch_leases import hold_lease, leave_lease
 from postroom.pipeline.lake.commit import apply_locked, commit_batch
 from postroom.pipeline.lake.commit_plan import plan_manifest
 from postroom.pipeline.lake.lake import Lake, create_lake, open_lake
@@ -21,9 +22,11 @@ from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import manifest_path, put_manifest, unfinished
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.lake.reconciliation import differences
+from postroom.pipeline.spark.data_source import SortWriter, TaskDone
 from postroom.pipeline.storage import object_lease
 from postroom.pipeline.storage.folder import FolderLock
 from postroom.pipeline.storage.object_lease import ObjectLease
+from postroom.pipeline.worker.spark_tasks import SortTask
 from tests.object_stores import FailingProxy, S3Server
 
 
@@ -80,6 +83,25 @@ def test_what_the_holder_of_the_lock_promised_is_done_by_the_next(
         s3_lake.storage.delete([manifest_path(job.run, job.batch)])
         (entry,) = finish_after_takeover(s3_lake)
     assert entry.read == 24
+    assert list(differences(s3_lake)) == []
+
+
+@pytest.mark.parametrize("is_promised", [True, False])
+def test_an_aborted_write_takes_its_files_away_unless_they_are_promised(
+    impatient: None, fleet: Any, s3_lake: Lake, catalog: Catalog, records: Path, is_promised: bool
+) -> None:
+    job, written = write(fleet, s3_lake, catalog, records)
+    leave_lease(s3_lake, job.run, job.batch)
+    with s3_lake.lock() as first:
+        if is_promised:
+            put_manifest(s3_lake, plan_manifest(s3_lake, job, "records", [written]), first)
+            s3_lake.storage.delete([manifest_path(job.run, job.batch)])
+        suspend(first)
+        writer = SortWriter(SortTask(job, "records", "", s3_lake.storage))
+        writer.abort([TaskDone(msgspec.msgpack.encode(written))])
+    there = [s3_lake.storage.exists(f"{file.folder}/{file.path}") for file in written.files]
+    assert there == [is_promised] * len(written.files)
+    assert [entry.read for entry in finish_commits(s3_lake)] == [24] * is_promised
     assert list(differences(s3_lake)) == []
 
 

@@ -16,6 +16,7 @@ from postroom.errors import FileMissing, LakeRefused, PostroomError, ServiceRefu
 from postroom.pipeline import backfill, replay, sort, sorter, tidy
 from postroom.pipeline.checkpoint import open_checkpoint
 from postroom.pipeline.inspect.sql import run_query
+from postroom.pipeline.lake import commit
 from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.lake import Lake, create_lake, open_lake
 from postroom.pipeline.lake.ledger import read_ledger
@@ -204,3 +205,21 @@ def test_a_prefix_with_something_else_in_it_is_no_lake(s3: S3Server) -> None:
         create_lake(lake.url, s3.options)
     with pytest.raises(LakeRefused, match="this is not a lake"):
         open_lake(lake.url, s3.options)
+
+
+def test_a_driver_that_was_overtaken_leaves_the_files_to_who_finished_its_batch(
+    spark: Any, s3: S3Server, catalog: Catalog, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = create_lake(f"s3://{s3.bucket()}/lake", s3.options)
+    finish = commit.apply_locked
+
+    def overtaken(*args: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        finish(*args)
+        raise LakeRefused("others write to this table all the time.")
+
+    monkeypatch.setattr(commit, "apply_locked", overtaken)
+    with pytest.raises(LakeRefused, match="others write"):
+        sort(spark, records, catalog, lake)
+    assert (read_ledger(lake)[0].read, rows(lake)) == (24, 19)
+    assert list(differences(lake)) == []

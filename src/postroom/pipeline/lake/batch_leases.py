@@ -117,6 +117,15 @@ def leave_lease(lake: Lake, run: str, batch: int) -> None:
             lake.storage.create(path, b"")
 
 
+def give_up_lease(lake: Lake, job: Job) -> None:
+    """Say of a batch whose process cannot hold its lease that it failed: its files are swept, unless promised."""
+    path = _path(job.run, job.batch)
+    with guarded(lake):
+        seen = lake.storage.look(path)
+        if seen is not None and seen.state == b"":
+            lake.storage.mark(path, seen, DEAD)
+
+
 def check_lease(lake: Lake, job: Job) -> None:
     """Raise when a batch was given up, because its driver seemed dead: its files may be gone."""
     if lake.storage.folder is None:

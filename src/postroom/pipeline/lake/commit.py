@@ -43,16 +43,24 @@ MOST_TRIES = 10
 
 
 def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[TaskResult]) -> LedgerEntry:
-    """Bring what the tasks wrote into the tables, exactly once; an earlier commit of the same batch wins."""
+    """Bring what the tasks wrote into the tables, exactly once; an earlier commit of the same batch wins.
+
+    When it fails before there is a manifest, the files go. From then on they are promised, even if to put the manifest
+    seems to fail: who comes next finishes the batch with them, or sweeps them away.
+    """
     written = list(written)
     with lake.lock() as lock:
         done = find_entry(lake, job.run, job.batch)
         if done is not None:
             discard(lake, written)
             return done
-        check_lease(lake, job)
-        check_files(lake, written)
-        manifest = plan_manifest(lake, job, source, written)
+        try:
+            check_lease(lake, job)
+            check_files(lake, written)
+            manifest = plan_manifest(lake, job, source, written)
+        except (OSError, LakeRefused):
+            discard(lake, written)
+            raise
         if not put_manifest(lake, manifest, lock):
             discard(lake, written)
             return apply_locked(lake, read_manifest(lake, job.run, job.batch) or manifest)

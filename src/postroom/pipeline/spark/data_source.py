@@ -55,13 +55,12 @@ class SortWriter(DataSourceArrowWriter):
         commit_batch(self._lake(), self.task.job, self.task.source, _written(messages))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Remove the files of the tasks that did end well; runs on the driver."""
-        from postroom.pipeline.lake.commit import discard
-        from postroom.pipeline.lake.manifest import read_manifest
+        """Give the batch up: its files go, unless the commit got as far as promising them; runs on the driver."""
+        from postroom.pipeline.lake.batch_leases import give_up_lease
+        from postroom.pipeline.lake.orphan_files import sweep
 
-        # Once there is a manifest the files are promised: a restart will finish the batch with them.
-        if read_manifest(self._lake(), self.task.job.run, self.task.job.batch) is None:
-            discard(self._lake(), _written(messages))
+        give_up_lease(self._lake(), self.task.job)
+        sweep(self._lake())
 
     def _lake(self) -> Any:
         from postroom.pipeline.lake.lake import Lake
