@@ -256,6 +256,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "nobody declared."
         ),
     ] = True
+    keep_records: Annotated[
+        bool,
+        Meta(
+            description="Whether a lake keeps the exact records of landed rows in `_records`, for `reprocess` and for "
+            "audits. Dead letters have theirs in any case."
+        ),
+    ] = False
     times: Annotated[
         Literal["typed", "text"],
         Meta(

@@ -12,16 +12,20 @@ if TYPE_CHECKING:
     from postroom.pipeline.lake.ledger import LedgerEntry as LedgerEntry
     from postroom.pipeline.python_api import sort as sort
     from postroom.pipeline.python_api import sorter as sorter
+    from postroom.pipeline.records.kept_records import KeptRecord as KeptRecord
+    from postroom.pipeline.records.kept_records import kept_records as kept_records
     from postroom.pipeline.spark.data_source import SortSink as SortSink
 
-__all__ = ["LedgerEntry", "SortSink", "backfill", "replay", "sort", "sorter", "tidy"]
+__all__ = ["KeptRecord", "LedgerEntry", "SortSink", "backfill", "kept_records", "replay", "sort", "sorter", "tidy"]
 
 
 # Spark, Arrow and Delta are optional and slow to import: only who sorts pays for them.
 _MODULES = {
+    "KeptRecord": "records.kept_records",
     "LedgerEntry": "lake.ledger",
     "SortSink": "spark.data_source",
     "backfill": "lake.backfill_rescued",
+    "kept_records": "records.kept_records",
     "replay": "dead_letters.replay",
     "sort": "python_api",
     "sorter": "python_api",

@@ -172,6 +172,7 @@ class Sorter:
             settings.keep_undeclared,
             settings.times,
             begin_text_tables(self.lake),
+            settings.keep_records,
         )
 
 

@@ -25,6 +25,7 @@ class Job(msgspec.Struct, frozen=True):
     keep_undeclared: bool = True
     times: str = "typed"
     text_tables: frozenset[str] = frozenset()
+    keep_records: bool = False
 
     def has_typed_times(self, folder: str) -> bool:
         """Whether a table has times as values; those of `text_tables` and others by the setting have them as text."""

@@ -31,6 +31,7 @@ from postroom.pipeline.spark.cluster import check_shared
 from postroom.pipeline.spark.worker_calls import call_workers
 from postroom.pipeline.spark.workers import parallelism, prepare_workers, runs_here
 from postroom.pipeline.storage.interface import Storage
+from postroom.pipeline.worker.table_layout import BESIDE
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def _job(lake: Lake, catalog: CompiledCatalog, settings: Settings) -> Job:
         keep_undeclared=settings.keep_undeclared,
         times=settings.times,
         text_tables=begin_text_tables(lake),
+        keep_records=settings.keep_records,
     )
 
 
@@ -119,7 +121,8 @@ def _told(done: list[Replayed], entry: LedgerEntry | None) -> Replay:
     for part in done:
         dead.update(part.dead)
         for file in part.written.files:
-            landed[file.xid] += file.rows
+            if file.folder not in BESIDE:
+                landed[file.xid] += file.rows
     return Replay(sum(part.letters for part in done), dict(landed), dict(dead), entry)
 
 

@@ -25,7 +25,7 @@ from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.sources.record_ids import record_of
 from postroom.pipeline.storage.interface import Storage
 from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile, write_batch
-from postroom.pipeline.worker.table_layout import DEAD_LETTERS
+from postroom.pipeline.worker.table_layout import BESIDE, DEAD_LETTERS, RECORDS
 
 # What a new try may change in a letter; the rest stays as it was when the record came.
 JUDGEMENT = ["outcome", "message", "reasons", "candidates", "versions", "_catalog"]
@@ -57,11 +57,15 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 class Round(msgspec.Struct):
-    """Letters in which every record id occurs once, as numbers of rows; the records they came in; who came out."""
+    """Letters in which every record id occurs once, as numbers of rows; the records they came in; who came out.
+
+    `landed` are the ids of the records of which a letter landed.
+    """
 
     letters: dict[str, int]
     records: dict[tuple[str, int, str], bytes]
     seen: set[int]
+    landed: set[str]
 
 
 def run_replay(argument: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
@@ -82,7 +86,7 @@ def replay_files(task: ReplayTask, letters_in: Storage, lake: Storage) -> Replay
     still: list[pa.Table] = []
     for part in _rounds(chosen):
         written = write_batch(task.job, _records(part), lake)
-        mine = list(_landed(task.job, lake, written, part))
+        mine = [*_landed(task.job, lake, written, part), *_kept(task.job, lake, written, part)]
         left = _still_dead(task.job, lake, written, part, chosen)
         _check(task.job, part)
         landed.extend(mine)
@@ -94,7 +98,7 @@ def replay_files(task: ReplayTask, letters_in: Storage, lake: Storage) -> Replay
     return Replayed(
         task.files,
         chosen.num_rows,
-        TaskResult(sum(file.rows for file in landed), {}, landed, schemas),
+        TaskResult(sum(file.rows for file in landed if file.folder not in BESIDE), {}, landed, schemas),
         dict(Counter(dead.column("outcome").to_pylist())),
         _write_left(task.job, lake, left_over) if changed and left_over.num_rows else None,
         left_over.schema.serialize().to_pybytes(),
@@ -121,7 +125,7 @@ def _rounds(letters: pa.Table) -> list[Round]:
             if identity not in part.letters and part.records.get(place, record) == record:
                 break
         else:
-            part = Round({}, {}, set())
+            part = Round({}, {}, set(), set())
             rounds.append(part)
         part.letters[identity] = number
         part.records[place] = record
@@ -155,19 +159,37 @@ def _owners(part: Round, ids: Iterable[str]) -> list[int | None]:
 def _landed(job: Job, lake: Storage, written: TaskResult, part: Round) -> Iterator[WrittenFile]:
     """The files of landed rows without those messages of a batch that are no letters: they landed long ago."""
     for file in written.files:
-        if file.folder == DEAD_LETTERS:
-            continue
-        path = f"{file.folder}/{file.path}"
-        owners = _owners(part, _file(lake, path).read(["_record_id"]).column(0).to_pylist())
-        if None not in owners:
-            yield file
-            continue
-        table = _file(lake, path).read().filter(pa.array([owner is not None for owner in owners]))
-        lake.delete([path])
-        if table.num_rows:
-            name = str(PurePosixPath(file.path).with_name(f"part-{job.batch_name}-{uuid4().hex}.parquet"))
-            size = _write(table, lake, f"{file.folder}/{name}")
-            yield msgspec.structs.replace(file, path=name, size=size, rows=table.num_rows)
+        if file.folder not in BESIDE:
+            ids = _ids(lake, file)
+            owners = _owners(part, ids)
+            part.landed |= {record_of(name) for name, owner in zip(ids, owners, strict=True) if owner is not None}
+            yield from _with_rows(job, lake, file, [owner is not None for owner in owners])
+
+
+def _kept(job: Job, lake: Storage, written: TaskResult, part: Round) -> Iterator[WrittenFile]:
+    """The files of records without those of which no letter landed."""
+    for file in written.files:
+        if file.folder == RECORDS:
+            yield from _with_rows(job, lake, file, [record in part.landed for record in _ids(lake, file)])
+
+
+def _ids(lake: Storage, file: WrittenFile) -> list[str]:
+    ids: list[str] = _file(lake, f"{file.folder}/{file.path}").read(["_record_id"]).column(0).to_pylist()
+    return ids
+
+
+def _with_rows(job: Job, lake: Storage, file: WrittenFile, wanted: list[bool]) -> Iterator[WrittenFile]:
+    """A file with some of its rows, or none; the same one where all are wanted."""
+    if all(wanted):
+        yield file
+        return
+    path = f"{file.folder}/{file.path}"
+    table = _file(lake, path).read().filter(pa.array(wanted, pa.bool_()))
+    lake.delete([path])
+    if table.num_rows:
+        name = str(PurePosixPath(file.path).with_name(f"part-{job.batch_name}-{uuid4().hex}.parquet"))
+        size = _write(table, lake, f"{file.folder}/{name}")
+        yield msgspec.structs.replace(file, path=name, size=size, rows=table.num_rows)
 
 
 def _still_dead(job: Job, lake: Storage, written: TaskResult, part: Round, chosen: pa.Table) -> pa.Table:

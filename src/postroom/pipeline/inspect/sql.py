@@ -16,7 +16,7 @@ from postroom.errors import BadFlag, ExtraMissing, LakeRefused
 from postroom.pipeline.inspect.aliases import aliases
 from postroom.pipeline.lake.lake import Lake, TableLocation
 from postroom.pipeline.storage.errors import telling_errors
-from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER
+from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER, RECORDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ class QueryResult(msgspec.Struct, frozen=True):
 
 
 def run_query(lake: Lake, sql: str) -> QueryResult:
-    """Run one SELECT over the tables `"group"."message"`, or their aliases, `dead_letters` and `ledger`."""
+    """Run one SELECT over the tables `"group"."message"`, or their aliases, `dead_letters`, `ledger` and `records`."""
     connection = open_duckdb()
     import duckdb
 
@@ -141,7 +141,7 @@ def add_table(connection: DuckDBPyConnection, lake: Lake, folder: str, name: str
 
 
 def _make_views(connection: DuckDBPyConnection, lake: Lake, sql: str) -> None:
-    for name, folder in (("dead_letters", DEAD_LETTERS), ("ledger", LEDGER)):
+    for name, folder in (("dead_letters", DEAD_LETTERS), ("ledger", LEDGER), ("records", RECORDS)):
         if lake.has(folder):
             add_table(connection, lake, folder, name)
     names, spoken = aliases(lake, lake.tables()), sql.lower()

@@ -17,6 +17,7 @@ from postroom.pipeline.inspect.aliases import aliases, plain_alias
 from postroom.pipeline.inspect.sql import quoted, text
 from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake
 from postroom.pipeline.lake.ledger import read_ledger
+from postroom.pipeline.worker.table_layout import RECORDS
 
 DialectName = Literal["spark", "duckdb", "trino", "hive"]
 DeltaType = Any
@@ -80,7 +81,7 @@ def _tables(lake: Lake) -> Iterator[_Table]:
 
 
 def _system_tables(lake: Lake) -> Iterator[tuple[str, str]]:
-    for folder in (DEAD_LETTERS, LEDGER):
+    for folder in (DEAD_LETTERS, LEDGER, RECORDS):
         if lake.has(folder):
             yield folder.strip("_"), folder
 

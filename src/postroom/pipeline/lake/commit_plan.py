@@ -18,7 +18,7 @@ from postroom.pipeline.lake.table_cache import find_table
 from postroom.pipeline.lake.table_properties import properties_of
 from postroom.pipeline.lake.text_tables import add_text_tables, begin_text_tables
 from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile
-from postroom.pipeline.worker.table_layout import DEAD_LETTERS
+from postroom.pipeline.worker.table_layout import BESIDE, DEAD_LETTERS
 
 
 def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) -> Manifest:
@@ -26,7 +26,7 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) 
     files = [file for task in written for file in task.files]
     landed: dict[str, int] = {}
     for file in files:
-        if file.folder != DEAD_LETTERS:
+        if file.folder not in BESIDE:
             landed[file.xid] = landed.get(file.xid, 0) + file.rows
     dead: dict[str, int] = {}
     for task in written:
@@ -136,7 +136,7 @@ class TablePlans:
                 continue
             return candidate, SchemaChange(candidate, "columns_added", ", ".join(paths)) if paths else None
         if not present:
-            if self._job.times == "text" and definition != DEAD_LETTERS:
+            if self._job.times == "text" and definition not in BESIDE:
                 self.with_text.append(folder)
             return folder, SchemaChange(folder, "created")
         newest = present[0].rpartition("@")

@@ -26,6 +26,7 @@ from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.lake.struct_columns import align_table, merge_schemas
 from postroom.pipeline.storage.errors import telling_errors
 from postroom.pipeline.worker.parquet_writer import write_pieces
+from postroom.pipeline.worker.table_layout import RECORDS
 
 SOURCE = "files of tables"
 TARGET_MB = 128
@@ -121,8 +122,8 @@ def _folders(lake: Lake, message: str) -> Iterator[str]:
     for location in lake.tables():
         if not message or lake.table(location.folder).metadata().name == message:
             yield location.folder
-    if not message and lake.has(DEAD_LETTERS):
-        yield DEAD_LETTERS
+    if not message:
+        yield from (folder for folder in (DEAD_LETTERS, RECORDS) if lake.has(folder))
 
 
 class _Compaction:

@@ -15,7 +15,7 @@ from postroom.pipeline.lake.lake import ENDPOINTS, MANIFESTS, Lake
 from postroom.pipeline.lake.ledger import find_entry
 from postroom.pipeline.lake.table_cache import find_table
 from postroom.pipeline.storage.interface import StoredFile
-from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER
+from postroom.pipeline.worker.table_layout import DEAD_LETTERS, LEDGER, RECORDS
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def _folders(lake: Lake) -> Iterator[str]:
     groups += [f"{ENDPOINTS}/{group}" for group in lake.storage.folders(ENDPOINTS)]
     for group in groups:
         yield from (f"{group}/{table}" for table in lake.storage.folders(group))
-    yield DEAD_LETTERS
+    yield from (DEAD_LETTERS, RECORDS)
 
 
 def _is_promised(lake: Lake, lease: Lease) -> bool:

@@ -12,7 +12,10 @@ from __future__ import annotations
 import hashlib
 import re
 
-_ID = re.compile(r"([0-9a-f]{32}|[0-9a-f]{16}--?[0-9]+)(?:-[0-9]+)?")
+_RECORD = "([0-9a-f]{32}|[0-9a-f]{16}--?[0-9]+)"
+_ID = re.compile(f"{_RECORD}(?:-[0-9]+)?")
+# The id of a message that came with others, as both Python and RE2 read it.
+NUMBERED = f"^{_RECORD}-[0-9]+$"
 
 
 def digest_of(origin: str) -> str:

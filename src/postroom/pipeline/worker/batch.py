@@ -39,6 +39,10 @@ class WorkerBatch(Protocol):
         """Columns of tables that the columns of all records give, for groups that have no list of them."""
         ...
 
+    def exact(self, rows: pa.Array | None) -> dict[str, pa.Array]:
+        """The records of some rows, or of all, as they came: in the column of `_records` that has such."""
+        ...
+
     def slices(self) -> Iterable[tuple[int, list[bytes] | ColumnSlice]]:
         """What is judged together, as lines of JSON or in columns, and the first row of each."""
         ...

@@ -49,6 +49,11 @@ class LineBatch:
         self.ids = [record for ids in given for record in ids] if given else None
         self._records = [record for chunk in chunks for record in chunk.records]
 
+    def exact(self, rows: pa.Array | None) -> dict[str, pa.Array]:
+        """The lines of some rows, or of all."""
+        records = self._records if rows is None else [self._records[row] for row in rows.to_pylist()]
+        return {"record": pa.array(records, pa.binary())}
+
     def slices(self) -> Iterator[tuple[int, list[bytes]]]:
         """The lines that are judged together, and the first row of each."""
         for start in range(0, len(self._records), SLICE_ROWS):

@@ -12,14 +12,26 @@ import pyarrow.compute as pc
 
 from postroom.messages.matching.group_events import AlikeRecords, RecordColumns
 from postroom.messages.matching.transport_metadata import Transport
-from postroom.pipeline.sources.dataframe import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
+from postroom.pipeline.lake.struct_columns import align
+from postroom.pipeline.sources.dataframe import (
+    KAFKA,
+    KAFKA_RECORD,
+    are_moments,
+    kafka_line,
+    kafka_metadata,
+    microseconds,
+)
+from postroom.pipeline.worker.arrow import arrow_schema
 from postroom.pipeline.worker.batch import SLICE_ROWS
 from postroom.pipeline.worker.kafka_headers import HeaderColumns, HeaderNames, by_value, flat, header_names, members
+from postroom.pipeline.worker.table_layout import RECORD_COLUMNS
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.records import Record
 
 # Rows with headers that hardly any others have are cheaper one by one.
 _MOST_HEADER_NAMES = 256
+
+KAFKA_STRUCT = arrow_schema(RECORD_COLUMNS).field("kafka").type
 
 
 def is_kafka(schema: pa.Schema) -> bool:
@@ -63,6 +75,11 @@ class KafkaBatch:
         """What came with all rows, but for their headers, by column of a table."""
         found = [_transport_columns(batch) for batch in self._batches]
         return {name: pa.concat_arrays([columns[name] for columns in found]) for name in found[0]}
+
+    def exact(self, rows: pa.Array | None) -> dict[str, pa.Array]:
+        """The columns of some rows, or of all, as one of structs."""
+        columns = pa.chunked_array([_as_struct(batch) for batch in self._batches], KAFKA_STRUCT)
+        return {"kafka": columns if rows is None else columns.take(rows)}
 
     def slices(self) -> Iterator[tuple[int, KafkaSlice]]:
         """What is judged together, and the first row of each."""
@@ -248,6 +265,27 @@ class _Listed:
         end = start + self._lengths[row]
         headers = zip(self._names[start:end], self._values[start:end], strict=True)
         return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers, self._sent[row])
+
+
+def _as_struct(batch: pa.RecordBatch) -> pa.StructArray:
+    """Rows of Kafka as structs that have the same members whatever columns there are, and of whatever types."""
+    columns = {name: batch.column(name) for name in KAFKA_RECORD if name in batch.schema.names}
+    if "timestamp" in columns:
+        columns["timestamp"] = microseconds(columns["timestamp"])
+    columns["headers"] = _with_names(columns["headers"])
+    members = [
+        align(columns[field.name], field.type) if field.name in columns else pa.nulls(batch.num_rows, field.type)
+        for field in KAFKA_STRUCT
+    ]
+    return pa.StructArray.from_arrays(members, fields=list(KAFKA_STRUCT))
+
+
+def _with_names(headers: pa.ListArray) -> pa.ListArray:
+    """Headers whose names are text; bytes that are none are shown."""
+    names, values = members(flat(headers)[2])
+    pairs = pa.StructArray.from_arrays([names, values], names=["key", "value"])
+    offsets = pc.subtract(headers.offsets, headers.offsets[0])
+    return pa.ListArray.from_arrays(offsets, pairs, mask=headers.is_null())
 
 
 def _transport_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:

@@ -25,11 +25,11 @@ REPEATED = frozenset(
         *("ce_specversion", "ce_type", "ce_datacontenttype", "ce_dataschema"),
         *("_definition", "_definition_version", "_schema_version", "_landed_at", "_source", "_batch", "_catalog"),
         *("_protocol", "_channel", "_extra"),
-        *("outcome", "message", "_dead_at"),
+        *("outcome", "message", "_dead_at", "_kept_at"),
     }
 )
 # What people look for by range; Parquet's statistics of the other columns would hardly ever spare a file.
-SOUGHT = frozenset({"ce_time", "_sent_at", "_position", "_landed_at", "_dead_at"})
+SOUGHT = frozenset({"ce_time", "_sent_at", "_position", "_landed_at", "_dead_at", "_kept_at"})
 
 
 def write_parquet(table: pa.Table, storage: Storage, path: str) -> tuple[int, int]:

@@ -8,8 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from postroom.messages.matching.outcome import Sorted
+from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.sources.record_ids import digest_of, id_of_message, origin_in_cluster
+from postroom.pipeline.worker.arrow import arrow_schema
 from postroom.pipeline.worker.batch import WorkerBatch
+from postroom.pipeline.worker.table_layout import RECORD_COLUMNS
 
 
 class JudgedMessage(NamedTuple):
@@ -49,6 +52,10 @@ class RecordOrigins:
         found = dict(zip(chosen.schema.names, chosen.columns, strict=True))
         return found if self._only_source is None else found | {"_source": pa.repeat(self._only_source, len(rows))}
 
+    def __len__(self) -> int:
+        """How many records there are."""
+        return int(self._columns.num_rows)
+
     def message_columns(self, messages: list[JudgedMessage]) -> dict[str, pa.Array]:
         """The columns of messages, with an id for each of those that came in one record."""
         found = self.columns([message.row for message in messages])
@@ -57,3 +64,15 @@ class RecordOrigins:
             named = [id_of_message(record, one.number, one.is_one_of_several) for record, one in ids]
             found["_record_id"] = pa.array(named, pa.string())
         return found
+
+
+def record_table(job: Job, batch: WorkerBatch, origins: RecordOrigins, rows: pa.Array) -> pa.Table:
+    """The exact records of some rows of a batch, with their ids."""
+    schema, count = arrow_schema(RECORD_COLUMNS), len(rows)
+    found = batch.exact(None if count == len(origins) else rows) | origins.columns(rows.to_pylist())
+    found |= {
+        "_batch": pa.repeat(job.batch_name, count),
+        "_kept_at": pa.repeat(pa.scalar(job.started, schema.field("_kept_at").type), count),
+    }
+    columns = [found[field.name] if field.name in found else pa.nulls(count, field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)

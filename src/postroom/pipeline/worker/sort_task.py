@@ -6,6 +6,7 @@ This runs in Spark's Python workers and therefore loads nothing of the server; a
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from postroom.formats.column_types import as_text
 from postroom.messages.definitions.definition import CompiledCatalog
@@ -28,9 +30,9 @@ from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.dead_letter_table import dead_letter_table
 from postroom.pipeline.worker.parquet_writer import ParquetFiles
-from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
+from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins, record_table
 from postroom.pipeline.worker.table_builder import landed_table, landed_tables
-from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of, table_folder
+from postroom.pipeline.worker.table_layout import DEAD_LETTERS, RECORDS, SELDOM, Layout, layout_of, table_folder
 
 if TYPE_CHECKING:
     from postroom.pipeline.storage.object_store import ObjectStorage
@@ -125,12 +127,15 @@ class Tables:
         self._layouts = layouts
         self._versions = {d.xid: d.version for d in engine.definitions}
         self._definitions = {d.xid: d for d in engine.definitions}
+        # The rows of the present batch that something landed of.
+        self._kept: list[list[int]] = []
 
     def add(self, batch: WorkerBatch) -> None:
         """Sort a batch and write it, one file per table."""
         origins = RecordOrigins(batch, self._job.cluster)
         landed: LandedTables = {}
         judged: list[JudgedMessage] = []
+        self._kept = []
         for start, records in batch.slices():
             for row, line, results in self._engine.judge(records, partial(self._land, origins, landed, start)):
                 self.read += len(results)
@@ -141,6 +146,7 @@ class Tables:
         dead = self._land_judged(origins, landed, judged)
         self._write_landed(landed)
         self._write_dead_letters(origins, dead)
+        self._write_records(batch, origins)
 
     def finish(self) -> None:
         """Wait until all files are where they belong."""
@@ -157,6 +163,7 @@ class Tables:
         rows = [start + row for row in events.rows] if start else events.rows
         table = landed_table(self._job, self._layout(xid), events, origins.columns(rows))
         landed.setdefault(xid, []).append(table)
+        self._kept.append(rows)
         self.read += len(rows)
 
     def _land_judged(
@@ -174,6 +181,8 @@ class Tables:
         for xid, some in fitting.items():
             tables, misfits = landed_tables(self._job, self._layout(xid), origins, some)
             dead += misfits
+            misfitting = {(message.row, message.number) for message in misfits}
+            self._kept.append([one.row for one in some if (one.row, one.number) not in misfitting])
             landed.setdefault(xid, []).extend(tables)
         return dead
 
@@ -191,6 +200,12 @@ class Tables:
         for message in messages:
             outcome = message.sorted.match.outcome
             self.dead[outcome] = self.dead.get(outcome, 0) + 1
+
+    def _write_records(self, batch: WorkerBatch, origins: RecordOrigins) -> None:
+        """Keep the records of what landed, each once, also where it held several messages."""
+        if self._job.keep_records and any(self._kept):
+            rows = pc.unique(pa.array(itertools.chain.from_iterable(self._kept), pa.int64())).sort()
+            self._write(RECORDS, RECORDS, "1", record_table(self._job, batch, origins, rows))
 
     def _layout(self, xid: str) -> Layout:
         is_typed = self._job.has_typed_times(table_folder(xid))

@@ -27,6 +27,9 @@ from postroom.pipeline.lake.folder_names import folder_of
 
 DEAD_LETTERS = "_dead_letters"
 LEDGER = "_ledger"
+RECORDS = "_records"
+# Tables beside those of landed messages that batches write to.
+BESIDE = frozenset({DEAD_LETTERS, RECORDS})
 
 Origin = Literal["attribute", "variable", "metadata", "data", "control"]
 
@@ -83,7 +86,12 @@ CONTROL = (
 )
 
 # Columns with nothing in them for many a message: an empty one costs as much to write as another.
-SELDOM = frozenset({"_extensions", "_schema_id", "_protocol", "_channel", "_key", "_sent_at", "_extra", "_rescued"})
+SELDOM = frozenset(
+    {
+        *("_extensions", "_schema_id", "_protocol", "_channel", "_key", "_sent_at", "_extra", "_rescued"),
+        *("record", "kafka"),
+    }
+)
 
 _REASON = StructOf(tuple(Field(name, name, STRING) for name in ("message", "at", "code", "expected", "found")))
 _TRIED = StructOf(tuple(Field(name, name, STRING) for name in ("message", "version")))
@@ -102,6 +110,26 @@ DEAD_LETTER_COLUMNS = (
     Column("_catalog", STRING, description="Digest of the catalog that was tried."),
     Column("_batch", STRING),
     Column("_dead_at", TIMESTAMP),
+)
+
+_HEADER = StructOf((Field("key", "key", STRING), Field("value", "value", BINARY)))
+_KAFKA = (
+    *(("topic", STRING), ("partition", INT64), ("offset", INT64), ("key", BINARY), ("value", BINARY)),
+    *(("timestamp", TIMESTAMP), ("headers", ListOf(_HEADER))),
+)
+
+RECORD_COLUMNS = (
+    Column("_record_id", STRING, description="The id of the record; messages of a batch have their number behind it."),
+    Column("record", BINARY, description="The exact bytes of a record that came as a line, or as columns of one."),
+    Column(
+        "kafka",
+        StructOf(tuple(Field(name, name, kind) for name, kind in _KAFKA)),
+        description="A record that came in the columns of Kafka, as it was there.",
+    ),
+    Column("_source", STRING),
+    Column("_position", INT64),
+    Column("_batch", STRING),
+    Column("_kept_at", TIMESTAMP),
 )
 
 

@@ -1,0 +1,1 @@
+"""The exact records that a lake keeps beside its rows."""
