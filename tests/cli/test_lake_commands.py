@@ -232,3 +232,17 @@ def test_tidy_says_how_many_files_it_brought_together(tmp_path: Path, capsys: py
     assert execute([*arguments, "--keep-hours", "0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tables"][0]["removed"] == 4
     assert execute([*arguments, "--target-mb", "0"]) == 2
+
+
+def test_reprocess_says_of_how_many_rows_no_record_was_kept(
+    lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    xid, rows = max(entry.landed.items(), key=lambda found: found[1])
+    arguments = ["reprocess", "--lake", lake, "--catalog", CATALOG, "--message", xid]
+    assert execute(arguments) == 0
+    assert f"Of {rows:,} rows no record was kept; they stay as they are." in capsys.readouterr().out
+    assert execute([*arguments, "--json", "--dry-run"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["rows"], told["without_record"], told["moved"], told["batch"]) == (rows, rows, {}, None)
+    assert execute([*arguments[:-1], "/messagegroups/x/messages/y"]) == 2
+    assert "there is no table of this message" in capsys.readouterr().err

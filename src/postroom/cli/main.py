@@ -34,6 +34,7 @@ COMMANDS = {
     "dead": "Count dead letters by outcome and reason.",
     "replay": "Send dead letters through the present catalog again.",
     "backfill": "Lift payload members into the columns that they have by now.",
+    "reprocess": "Judge landed rows anew by the present catalog.",
     "tidy": "Bring small files of tables together, and remove old ones.",
     "sql": "Run one SELECT over a lake with DuckDB.",
     "links": "List and change the links that a service runs by itself.",

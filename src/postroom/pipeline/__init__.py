@@ -14,9 +14,21 @@ if TYPE_CHECKING:
     from postroom.pipeline.python_api import sorter as sorter
     from postroom.pipeline.records.kept_records import KeptRecord as KeptRecord
     from postroom.pipeline.records.kept_records import kept_records as kept_records
+    from postroom.pipeline.records.reprocess import reprocess as reprocess
     from postroom.pipeline.spark.data_source import SortSink as SortSink
 
-__all__ = ["KeptRecord", "LedgerEntry", "SortSink", "backfill", "kept_records", "replay", "sort", "sorter", "tidy"]
+__all__ = [
+    "KeptRecord",
+    "LedgerEntry",
+    "SortSink",
+    "backfill",
+    "kept_records",
+    "replay",
+    "reprocess",
+    "sort",
+    "sorter",
+    "tidy",
+]
 
 
 # Spark, Arrow and Delta are optional and slow to import: only who sorts pays for them.
@@ -27,6 +39,7 @@ _MODULES = {
     "backfill": "lake.backfill_rescued",
     "kept_records": "records.kept_records",
     "replay": "dead_letters.replay",
+    "reprocess": "records.reprocess",
     "sort": "python_api",
     "sorter": "python_api",
     "tidy": "lake.compaction",

@@ -33,9 +33,10 @@ def metrics_of(entries: list[LedgerEntry], in_flight: int = 0) -> Iterator[Metri
     """Metrics of the batches of a ledger, oldest first, and of the commits that are not in it yet."""
     read: Counter[str] = Counter()
     for entry in entries:
-        read[entry.source] += entry.read - entry.replayed
+        read[entry.source] += max(entry.read - entry.replayed, 0)
     yield Metric("postroom_messages_read_total", "counter", "Messages read, by source.", _seen(read, entries), "source")
-    landed = _summed(entry.landed for entry in entries)
+    # What a later catalog, or an erasure, took away again has landed all the same.
+    landed = _summed({xid: max(rows, 0) for xid, rows in entry.landed.items()} for entry in entries)
     yield Metric("postroom_messages_landed_total", "counter", "Rows landed, by message definition.", landed, "message")
     sorts = [entry for entry in entries if entry.kind == "sort"]
     dead = _summed(entry.dead for entry in sorts)

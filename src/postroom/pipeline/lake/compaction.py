@@ -18,7 +18,7 @@ from deltalake.exceptions import DeltaError
 
 from postroom.errors import LakeRefused, MessageUnknown, UsageError
 from postroom.pipeline.batch_sorter import finish_commits
-from postroom.pipeline.lake.file_exchange import exchange_files, files_of, retry_exchange
+from postroom.pipeline.lake.file_exchange import exchange_files, exchange_of, files_of, retry_exchange
 from postroom.pipeline.lake.lake import CATALOGS, DEAD_LETTERS, LEDGER, Lake, Place, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
 from postroom.pipeline.lake.manifest import COMPACTION, AddedFile, TableCommit
@@ -155,15 +155,8 @@ class _Compaction:
         """Write the new files; what a manifest says of them."""
         if not self._bins:
             return None
-        metadata = self._table.metadata()
-        return TableCommit(
-            self.folder,
-            self._table.schema().to_json(),
-            tuple(self._written(run, files) for files in self._bins),
-            metadata.name or self.folder,
-            removed=tuple(file for files in self._bins for file in files),
-            partition=dict.fromkeys(metadata.partition_columns, ""),
-        )
+        removed = (file for files in self._bins for file in files)
+        return exchange_of(self._table, self.folder, removed, [self._written(run, files) for files in self._bins])
 
     def _written(self, run: str, files: list[AddedFile]) -> AddedFile:
         path = PurePosixPath(files[0].path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")

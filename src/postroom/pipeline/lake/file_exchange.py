@@ -5,9 +5,11 @@ A process that dies leaves either nothing or a manifest that the next one finish
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import TypeVar
+from uuid import uuid4
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -21,6 +23,7 @@ from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, put_manifest
 from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.worker.parquet_writer import write_parquet
 
 MOST_TRIES = 5
 
@@ -60,28 +63,61 @@ def exchange_files(
     """Commit new files of tables in place of old ones; raises FilesReplaced when an old one is not there any more."""
     if not commits:
         return None
+    manifest = Manifest(
+        run=run,
+        batch=0,
+        source=source,
+        catalog=catalog,
+        started=datetime.now(UTC),
+        read=0,
+        landed={},
+        dead={},
+        tables=commits,
+        changes=changes,
+        kind=kind,
+    )
+    return commit_exchange(lake, lambda: manifest)
+
+
+def commit_exchange(lake: Lake, plan: Callable[[], Manifest]) -> LedgerEntry:
+    """Commit what is planned under the lake's lock; raises FilesReplaced when a file that goes is gone."""
     with lake.lock() as lock:
         # Processes that died may have exchanged the same files.
         finish_locked(lake)
-        for commit in commits:
-            there = {file.path for file in files_of(lake.table(commit.folder))}
-            if any(file.path not in there for file in commit.removed):
-                raise FilesReplaced
-        manifest = Manifest(
-            run=run,
-            batch=0,
-            source=source,
-            catalog=catalog,
-            started=datetime.now(UTC),
-            read=0,
-            landed={},
-            dead={},
-            tables=commits,
-            changes=changes,
-            kind=kind,
-        )
+        manifest = plan()
+        for commit in manifest.tables:
+            if commit.removed:
+                there = {file.path for file in files_of(lake.table(commit.folder))}
+                if any(file.path not in there for file in commit.removed):
+                    raise FilesReplaced
         put_manifest(lake, manifest, lock)
         return apply_locked(lake, manifest)
+
+
+def exchange_of(
+    table: DeltaTable, folder: str, removed: Iterable[AddedFile], files: Iterable[AddedFile]
+) -> TableCommit:
+    """What a manifest says of a table that gets some files in place of others, and no new columns."""
+    metadata = table.metadata()
+    return TableCommit(
+        folder,
+        table.schema().to_json(),
+        tuple(files),
+        metadata.name or folder,
+        removed=tuple(removed),
+        partition=dict.fromkeys(metadata.partition_columns, ""),
+    )
+
+
+def write_remaining(lake: Lake, run: str, folder: str, old: AddedFile, rows: pa.Table) -> list[AddedFile]:
+    """The file with those rows of another one that stay; none where none stay."""
+    if not rows.num_rows:
+        return []
+    path = PurePosixPath(old.path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")
+    size, count = write_parquet(rows, lake.storage, f"{folder}/{path}")
+    if count != rows.num_rows:
+        raise LakeRefused(f"{rows.num_rows:,} rows stay, but {count:,} were written.", place=folder)
+    return [AddedFile(str(path), size, count, old.partition)]
 
 
 def files_of(table: DeltaTable) -> Iterator[AddedFile]:
