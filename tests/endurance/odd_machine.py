@@ -29,11 +29,11 @@ class WrongDatetime(datetime.datetime):
 class SlowConnection(sqlite3.Connection):
     """A database on a slow disk."""
 
-    def commit(self) -> None:
-        """Commit, and wait for the disk."""
-        if self.in_transaction:
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """Wait for the disk before a commit."""
+        if sql == "COMMIT":
             time.sleep(float(os.environ["COMMIT_SECONDS"]))
-        super().commit()
+        return super().execute(sql, *values)
 
 
 def error() -> float:

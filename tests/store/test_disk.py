@@ -66,6 +66,23 @@ def test_a_disk_that_fills_up_while_the_service_runs(tmp_path: Path) -> None:
         recovered(url, "ovens")
 
 
+def test_writes_that_share_a_commit_fail_together_on_a_full_disk(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/registry.db") as (process, url), ThreadPoolExecutor(12) as clients:
+        assert put(url, "ovens").status_code == 201
+
+        def put_message(number: int) -> int:
+            path = f"{url}/messagegroups/ovens/messages/m{number}"
+            return httpx.put(path, json={"note": "x" * 20_000}, timeout=60).status_code
+
+        limit(process.pid, (tmp_path / "registry.db-wal").stat().st_size)
+        assert set(clients.map(put_message, range(40))) == {507}
+        assert httpx.get(f"{url}/messagegroups/ovens/messages").json() == {}
+        limit(process.pid)
+        assert set(clients.map(put_message, range(40))) == {201}
+        assert len(httpx.get(f"{url}/messagegroups/ovens/messages").json()) == 40
+        recovered(url, "ovens")
+
+
 def test_a_service_starts_on_a_full_disk(tmp_path: Path) -> None:
     """There is no room for the files that SQLite needs beside the database, so this one alone is read."""
     database = f"sqlite:///{tmp_path}/registry.db"

@@ -52,10 +52,13 @@ class Store(Protocol):
     def read(self) -> AbstractContextManager[Transaction]:
         """A transaction that sees one state and changes nothing."""
 
-    def write(self, checks: DeferredChecks | None = None) -> AbstractContextManager[Transaction]:
+    def write(
+        self, checks: DeferredChecks | None = None, *, is_small: bool = False
+    ) -> AbstractContextManager[Transaction]:
         """A transaction that is committed when the block ends well, and leaves nothing behind when it does not.
 
-        With `checks`, documents are checked later: see `checked_write`.
+        With `checks`, documents are checked later: see `checked_write`. One that `is_small` may be committed together
+        with others that wait; what is not takes longer than they should wait for.
         """
 
     def resource_at_once(self, xid: str) -> StoredResource | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -24,6 +23,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, disk_full
+from postroom.store.group_commit import GroupCommit, busy
 from postroom.store.interface import Store, StoredResource
 from postroom.store.pending_rows import Row
 from postroom.store.postgres_migrations import LATEST, MIGRATIONS
@@ -32,7 +32,6 @@ from postroom.store.postgres_sessions import (
     PostgresClaim,
     PostgresSession,
     VersionWatch,
-    busy,
     reason,
     unanswered,
 )
@@ -156,6 +155,56 @@ def _translated(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()
 
 
+class PostgresWrites:
+    """What is written on a connection until the next commit."""
+
+    def __init__(self, connection: Connection, stack: contextlib.ExitStack) -> None:
+        self.connection = connection
+        self._stack = stack
+        self._mark = b"SAVEPOINT another"
+
+    def mark(self) -> None:
+        """Begin another write."""
+        self.connection.execute(self._mark)
+        self._mark = b"RELEASE another; SAVEPOINT another"
+
+    def undo(self) -> None:
+        """Take back the last write."""
+        self.connection.execute(b"ROLLBACK TO another")
+
+    def commit(self) -> None:
+        """Keep everything; where the database is lost meanwhile, nobody knows whether it did."""
+        try:
+            self.connection.execute(COMMIT)
+        except psycopg.OperationalError as error:
+            if not self.connection.closed:
+                raise
+            raise busy(
+                f"The database was lost while it committed: {reason(error)}. Look whether the change was kept."
+            ) from None
+
+    def rollback(self) -> None:
+        """Keep nothing."""
+        with contextlib.suppress(psycopg.Error):
+            self.connection.execute(b"ROLLBACK")
+
+    def close(self) -> None:
+        """Give the connection back."""
+        with contextlib.suppress(psycopg.Error):
+            self._stack.close()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn errors of the database during a transaction into problems."""
+    try:
+        yield
+    except NOT_WRITABLE:
+        raise disk_full() from None
+    except psycopg.OperationalError as error:
+        raise busy(f"The database was lost: {reason(error)}.") from None
+
+
 class PostgresStore:
     """A store in one schema of a database. Readers see one state each; writers of all processes take turns."""
 
@@ -167,7 +216,7 @@ class PostgresStore:
         self._rules = rules
         self._retention = retention
         self._wait = write_wait_s
-        self._turn = threading.Lock()
+        self._commits = GroupCommit(self._begin, write_wait_s)
         self._locked = f"BEGIN; SET LOCAL lock_timeout = {int(write_wait_s * 1000)}; {LOCK}".encode()
         """The beginning of a write, in one round trip."""
         self._conninfo = _connection_options(url)
@@ -199,7 +248,7 @@ class PostgresStore:
     @contextmanager
     def read(self) -> Iterator[PostgresTransaction]:
         """A snapshot: the first statement fixes the state that all later ones see."""
-        with self._begun(READ) as connection:
+        with _explained(), self._begun(READ) as connection:
             try:
                 yield PostgresTransaction(connection, self._rules)
             finally:
@@ -207,32 +256,21 @@ class PostgresStore:
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def write(self, checks: DeferredChecks | None = None) -> Iterator[PostgresTransaction]:
-        """One writer at a time, in this process by a lock and among all by an advisory lock until the commit: the order
-        of sequences is that of commits, and no reader of the log ever misses a row that comes late.
+    def write(self, checks: DeferredChecks | None = None, *, is_small: bool = False) -> Iterator[PostgresTransaction]:
+        """One writer at a time, in this process by its turn and among all by an advisory lock until the commit: the
+        order of sequences is that of commits, and no reader of the log ever misses a row that comes late.
         """
-        with self._turn_to_write(), self._begun(self._locked) as connection:
-            try:
-                transaction = self._writing(connection, checks)
-                yield transaction
-                transaction.flush()
-                if transaction.appended:
-                    forget(transaction, self._retention, transaction.appended)
-                self._commit(connection)
-            except BaseException:
-                with contextlib.suppress(psycopg.Error):
-                    connection.execute("ROLLBACK")
-                raise
+        with _explained(), self._commits.write(is_small=is_small) as writes:
+            transaction = self._writing(writes.connection, checks)
+            yield transaction
+            transaction.flush()
+            if transaction.appended:
+                forget(transaction, self._retention, transaction.appended)
 
-    def _commit(self, connection: Connection) -> None:
-        try:
-            connection.execute(COMMIT)
-        except psycopg.OperationalError as error:
-            if not connection.closed:
-                raise
-            raise busy(
-                f"The database was lost while it committed: {reason(error)}. Look whether the change was kept."
-            ) from None
+    def _begin(self) -> PostgresWrites:
+        with contextlib.ExitStack() as stack:
+            connection = stack.enter_context(self._begun(self._locked))
+            return PostgresWrites(connection, stack.pop_all())
 
     def resource_at_once(self, _xid: str) -> StoredResource | None:
         """Nothing: a database elsewhere takes its time, which others must not wait for."""
@@ -312,26 +350,12 @@ class PostgresStore:
                     if attempt == 2:
                         raise unanswered(reason(error)) from None
                     self._pool.check()
-            try:
-                yield connection
-            except NOT_WRITABLE:
-                raise disk_full() from None
-            except psycopg.OperationalError as error:
-                raise busy(f"The database was lost: {reason(error)}.") from None
+            yield connection
 
     def _without_connection(self, error: PoolTimeout) -> RegistryProblem:
         if self._pool.get_stats().get("pool_size", 0) < MOST_CONNECTIONS:
             return unanswered(reason(error))
         return busy(f"All {MOST_CONNECTIONS} connections to the database have been in use for {self._wait:g} seconds.")
-
-    @contextmanager
-    def _turn_to_write(self) -> Iterator[None]:
-        if not self._turn.acquire(timeout=self._wait):
-            raise busy(f"Others have been writing for {self._wait:g} seconds.")
-        try:
-            yield
-        finally:
-            self._turn.release()
 
     def _writing(self, connection: Connection, checks: DeferredChecks | None) -> PostgresTransaction:
         if checks is None:

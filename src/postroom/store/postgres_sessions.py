@@ -18,13 +18,13 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import ExecStatus
 
 from postroom.registry.problems import RegistryProblem
+from postroom.store.group_commit import busy
 
 ANSWER_SECONDS = 1.0
 """A database that has not answered a trifle after so long counts as lost."""
 CONNECT_SECONDS = 2
 """How long a new connection in place of one that was cut may take; libpq knows nothing shorter."""
 RECONNECT_SECONDS = 0.5
-RETRY_SECONDS = 5
 VERSION = b"SELECT version FROM state"
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -166,11 +166,6 @@ class PostgresClaim:
     def close(self) -> None:
         """Let others have it."""
         self._session.close()
-
-
-def busy(detail: str) -> RegistryProblem:
-    """The refusal of what cannot be done now."""
-    return RegistryProblem("server_busy", "/", detail=detail, headers={"retry-after": str(RETRY_SECONDS)})
 
 
 def unanswered(why: str) -> RegistryProblem:

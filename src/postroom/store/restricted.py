@@ -61,7 +61,9 @@ class UnrestrictedStore(Store, Protocol):
     def read(self) -> AbstractContextManager[StoredTransaction]:
         """A transaction that sees one state and changes nothing."""
 
-    def write(self, checks: DeferredChecks | None = None) -> AbstractContextManager[StoredTransaction]:
+    def write(
+        self, checks: DeferredChecks | None = None, *, is_small: bool = False
+    ) -> AbstractContextManager[StoredTransaction]:
         """A transaction that is committed when the block ends well."""
 
     def watch(self) -> AbstractContextManager[StoredTransaction]:
@@ -91,9 +93,9 @@ class RestrictedStore:
             yield RestrictedTransaction(tx, self.permissions)
 
     @contextmanager
-    def write(self, checks: DeferredChecks | None = None) -> Iterator[Transaction]:
+    def write(self, checks: DeferredChecks | None = None, *, is_small: bool = False) -> Iterator[Transaction]:
         """A transaction that is committed when the block ends well."""
-        with self._store.write(checks) as tx:
+        with self._store.write(checks, is_small=is_small) as tx:
             yield RestrictedTransaction(tx, self.permissions)
 
     @contextmanager

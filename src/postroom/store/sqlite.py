@@ -9,7 +9,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
+from postroom.store.group_commit import GroupCommit, busy
 from postroom.store.interface import Store, StoredResource
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.pending_rows import Row
@@ -44,7 +45,6 @@ RESOURCE_AT_ONCE = f"""
     WHERE meta.xid = ? AND meta.xref IS NULL
 """  # noqa: S608
 WAIT_SECONDS = 10.0
-RETRY_SECONDS = 5
 PRIVATE = 0o600
 """The mode of the files: passwords of sinks and links are among what they hold."""
 PAGES = 4096
@@ -102,6 +102,34 @@ class SqliteTransaction(SqlTransaction):
         self._db.backup(target, pages=PAGES, progress=_report_pages)
 
 
+class SqliteWrites:
+    """What is written on the connection for writes until the next commit."""
+
+    def __init__(self, connection: sqlite3.Connection, tidy: Callable[[], None]) -> None:
+        self._connection = connection
+        self._is_marked = False
+        self.close = tidy
+
+    def mark(self) -> None:
+        """Begin another write."""
+        if self._is_marked:
+            self._connection.execute("RELEASE another")
+        self._connection.execute("SAVEPOINT another")
+        self._is_marked = True
+
+    def undo(self) -> None:
+        """Take back the last write; after some errors SQLite has taken back everything, and says so."""
+        self._connection.execute("ROLLBACK TO another")
+
+    def commit(self) -> None:
+        """Keep everything; refused where SQLite has taken it back already."""
+        self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Keep nothing."""
+        self._connection.rollback()
+
+
 class SqliteClaim:
     """A connection with a lock on a file of this machine, which nothing but its process ends."""
 
@@ -131,7 +159,7 @@ class SqliteStore:
         self._wait = write_wait_s
         self._log = path.with_name(f"{path.name}-wal")
         self._next_checkpoint = 0.0
-        self._turn = threading.Lock()
+        self._commits = GroupCommit(self._begin, write_wait_s)
         self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
         self._open: list[sqlite3.Connection] = []
@@ -171,23 +199,14 @@ class SqliteStore:
             readers.put(connection)
 
     @contextmanager
-    def write(self, checks: DeferredChecks | None = None) -> Iterator[SqliteTransaction]:
-        """One writer at a time, in this process by the lock, among processes by BEGIN IMMEDIATE."""
-        with self._turn_to_write(), self._disk.watched():
-            if (self._disk.is_frozen or self._thawing.locked()) and not self._thaw(waits=True):
-                raise disk_full()
-            self._begin()
-            try:
-                transaction = self._writing(checks)
-                yield transaction
-                transaction.flush()
-                if transaction.appended:
-                    forget(transaction, self._retention, transaction.appended)
-                self._writer.commit()
-            except BaseException:
-                self._writer.rollback()
-                raise
-            self._shorten_log()
+    def write(self, checks: DeferredChecks | None = None, *, is_small: bool = False) -> Iterator[SqliteTransaction]:
+        """One writer at a time, in this process by its turn, among processes by BEGIN IMMEDIATE."""
+        with self._disk.watched(), self._commits.write(is_small=is_small):
+            transaction = self._writing(checks)
+            yield transaction
+            transaction.flush()
+            if transaction.appended:
+                forget(transaction, self._retention, transaction.appended)
 
     def _shorten_log(self) -> None:
         """Checkpoint a WAL that has grown large: SQLite does so only while nobody reads, so wait a little for that.
@@ -214,22 +233,16 @@ class SqliteStore:
         rules = msgspec.structs.replace(self._rules, documents=checks)
         return SqliteTransaction(self._writer, rules, writes=True, written=checks.written)
 
-    @contextmanager
-    def _turn_to_write(self) -> Iterator[None]:
-        if not self._turn.acquire(timeout=self._wait):
-            raise _busy(f"Others have been writing for {self._wait:g} seconds.")
-        try:
-            yield
-        finally:
-            self._turn.release()
-
-    def _begin(self) -> None:
+    def _begin(self) -> SqliteWrites:
+        if (self._disk.is_frozen or self._thawing.locked()) and not self._thaw(waits=True):
+            raise disk_full()
         try:
             self._writer.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
-            raise _busy(f"Another process has been writing for {self._wait:g} seconds.") from None
+            raise busy(f"Another process has been writing for {self._wait:g} seconds.") from None
+        return SqliteWrites(self._writer, self._shorten_log)
 
     def resource_at_once(self, xid: str) -> StoredResource | None:
         """One statement on the watcher's connection: it sees one state, and a reader of a WAL waits for nobody."""
@@ -372,10 +385,6 @@ def _use_wal(connection: sqlite3.Connection, wait_s: float) -> None:
 
 def _report_pages(_status: int, remaining: int, total: int) -> None:
     PROGRESS.info("Copying pages: %s of %s", f"{total - remaining:,}", f"{total:,}")
-
-
-def _busy(detail: str) -> RegistryProblem:
-    return RegistryProblem("server_busy", "/", detail=detail, headers={"retry-after": str(RETRY_SECONDS)})
 
 
 def _check_folder(path: Path) -> None:

@@ -200,6 +200,8 @@ def test_a_read_that_takes_too_long_is_given_up_with_its_remedy(store: Store, ta
         ("GET", "/export", "large_reads"),
         ("GET", "/?inline=*", "large_reads"),
         ("PUT", "/messagegroups/g/messages", "writes"),
+        ("PUT", "/messagegroups/g/messages/m", "small_writes"),
+        ("DELETE", "/messagegroups/g/messages/m", "writes"),
         ("POST", "/match", "matches"),
         ("GET", "/readyz", "probes"),
     ],

@@ -49,9 +49,11 @@ class MeasuredStore:
         """A timed transaction that changes nothing."""
         return self._timed("read", self._store.read())
 
-    def write(self, checks: DeferredChecks | None = None) -> AbstractContextManager[Transaction]:
+    def write(
+        self, checks: DeferredChecks | None = None, *, is_small: bool = False
+    ) -> AbstractContextManager[Transaction]:
         """A timed transaction that is committed when the block ends well."""
-        return self._timed("write", self._store.write(checks))
+        return self._timed("write", self._store.write(checks, is_small=is_small))
 
     @contextmanager
     def _timed(self, operation: str, transaction: AbstractContextManager[Transaction]) -> Iterator[Transaction]:

@@ -17,6 +17,7 @@ from postroom.http.operations.route_templates import COLLECTIONS, route_of
 from postroom.http.server.asgi import Receive
 from postroom.http.server.cors import READING
 from postroom.http.server.request import Request
+from postroom.registry.permissions import DEEPEST
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
@@ -29,6 +30,7 @@ PROBES = frozenset({"/healthz", "/readyz", "/-/healthz", "/-/readyz"})
 WITH_MODEL = frozenset({"/", "/modelsource"})
 LARGE = frozenset({"filter", "inline", "sort"})
 """Flags that make an answer look at more than one entity."""
+SMALL_BODY = 64 * 1024
 PAGED = frozenset({"limit", "cursor"})
 """Flags of a page: no more of a collection than that is looked at."""
 
@@ -81,6 +83,7 @@ class Pools:
         self.reads = Pool(16, 512)
         self.large_reads = Pool(4, 64)
         self.writes = Pool(4, 256)
+        self.small_writes = Pool(16, 256)
         self.matches = Pool(4, 64)
         self.fetches = Pool(16, 64)
         self.sign_ins = Pool(4, 64)
@@ -98,7 +101,9 @@ class Pools:
             return self.large_reads if _is_large(request) else self.reads
         if request.path in MATCHING:
             return self.matches
-        return self.fetches if self._fetches_models and request.path in WITH_MODEL else self.writes
+        if self._fetches_models and request.path in WITH_MODEL:
+            return self.fetches
+        return self.small_writes if is_small_write(request) else self.writes
 
 
 def _is_large(request: Request) -> bool:
@@ -106,6 +111,12 @@ def _is_large(request: Request) -> bool:
     flags = {name for name, _ in request.query}
     is_whole = flags.isdisjoint(PAGED) and route_of(request.path) in COLLECTIONS
     return request.path == "/export" or is_whole or not flags.isdisjoint(LARGE)
+
+
+def is_small_write(request: Request) -> bool:
+    """Whether a write is about one Resource and takes little time, most of which it waits for others and the disk."""
+    is_short = request.method in ("PUT", "PATCH", "POST") and len(request.body) <= SMALL_BODY
+    return is_short and len(request.path.split("/")) > DEEPEST and not request.path.startswith("/-/")
 
 
 class ClientGone(Exception):

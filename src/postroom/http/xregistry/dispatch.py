@@ -18,7 +18,7 @@ from postroom.http.older_releases.translate import may_need_translation, transla
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import MustFetch, completed
-from postroom.http.server.thread_pools import busy
+from postroom.http.server.thread_pools import busy, is_small_write
 from postroom.http.services.mounts import is_free, links_to_other_apis, mounted, own_refusal
 from postroom.http.xregistry import configuration, entities
 from postroom.http.xregistry.preconditions import check_method
@@ -154,7 +154,9 @@ def _dispatch(request: Request, store: Store, settings: Settings, process: Serve
         with store.read() as tx:
             return _registry(tx, request, name, settings)
     fetch = _includes(request, name, store, settings) if configuration.may_have_includes(request) else refuse_fetch
-    return write_checked(store, lambda tx: _registry(tx, request, name, settings, fetch))
+    return write_checked(
+        store, lambda tx: _registry(tx, request, name, settings, fetch), is_small=is_small_write(request)
+    )
 
 
 def _includes(request: Request, name: str | None, store: Store, settings: Settings) -> Fetch:
