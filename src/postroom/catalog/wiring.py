@@ -14,8 +14,12 @@ from postroom.formats.format_table import FAMILIES, check_schema, readable_docum
 from postroom.formats.schema import LibraryDocument, Verdict
 from postroom.formats.schema_identity import schema_identity
 from postroom.formats.schema_library import CatalogLibrary
+from postroom.formats.schema_properties import schema_properties
+from postroom.messages.definitions.catalog_tree import local_path
+from postroom.messages.definitions.inheritance import base_reference
 from postroom.messages.definitions.registry_rules import check_endpoint, read_endpoint, read_version
-from postroom.registry.rules import GroupRules, Judgement, ReferencedDocument, Rules, Surroundings
+from postroom.messages.definitions.schema_sources import schema_reference
+from postroom.registry.rules import GroupRules, Judgement, PayloadReference, ReferencedDocument, Rules, Surroundings
 from postroom.settings import Settings
 
 COMPATIBILITY_MODES = tuple(sorted(set(MODES) - {"none"}))
@@ -87,6 +91,10 @@ class PayloadFormats:
         shown = f" For example: {verdict.shown}" if verdict.shown else ""
         return Judgement("no" if verdict.answer == "incompatible" else "unknown", f"{verdict.reason}{shown}")
 
+    def properties(self, name: str, content: bytes) -> tuple[tuple[str, str], ...]:
+        """The properties that a schema describes by itself."""
+        return schema_properties(name, content)
+
 
 class _RecordingLibrary(CatalogLibrary):
     """The documents of a registry; remembers whether one was missing."""
@@ -100,6 +108,24 @@ class _RecordingLibrary(CatalogLibrary):
         found = super().find(reference, base)
         self.missed = self.missed or found is None
         return found
+
+
+def payload_reference(version: Mapping[str, Any]) -> PayloadReference:
+    """What a message says of its payloads, by itself: its schema, and the message that it derives from."""
+    message = dict(version)
+    reference, base = (_resource(one) for one in (schema_reference(message), base_reference(message)))
+    written = message.get("dataschema")
+    if written is None:
+        return PayloadReference(schema=reference, base=base)
+    document = written.encode() if isinstance(written, str) else msgspec.json.encode(written)
+    return PayloadReference(base=base, form=str(message.get("dataschemaformat") or ""), document=document)
+
+
+def _resource(reference: str) -> str:
+    """The xid of the Resource that a reference means, or one in whose Version or document it leads to; else empty."""
+    path = local_path(reference, {}) if reference.startswith(("/", "#/")) else None
+    steps = (path or "").partition("#")[0].split("/")
+    return "/".join([*steps[:4], steps[4].partition(":")[0]]) if len(steps) > 4 else ""
 
 
 def library_of(around: Surroundings) -> CatalogLibrary:
@@ -137,6 +163,7 @@ RULES = Rules(
         ("endpoints", "endpoint"): GroupRules(read=read_endpoint, check=check_endpoint),
     },
     read_version=read_version,
+    payload=payload_reference,
     documents=PayloadFormats(),
     schema_identity=schema_identity,
     lint=_lint,

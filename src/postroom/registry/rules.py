@@ -49,6 +49,18 @@ class Surroundings(msgspec.Struct, frozen=True):
     references: References = ()
 
 
+class PayloadReference(msgspec.Struct, frozen=True):
+    """What a Version says of the payloads it describes: a schema written in place, or the xid of one; and its base."""
+
+    schema: str = ""
+    base: str = ""
+    form: str = ""
+    document: bytes = b""
+
+
+NO_PAYLOAD = PayloadReference()
+
+
 class DocumentRules(Protocol):
     """What is known about the formats of documents."""
 
@@ -75,6 +87,10 @@ class DocumentRules(Protocol):
         only the reader declares may have been anything."""
         ...
 
+    def properties(self, name: str, content: bytes) -> tuple[tuple[str, str], ...]:
+        """The properties that a schema describes by itself, each a path with the name of its type."""
+        ...
+
 
 class NoDocumentRules:
     """Knows no format."""
@@ -97,6 +113,10 @@ class NoDocumentRules:
     ) -> Judgement:
         """Unknown."""
         return Judgement("unknown", "no format is known here")
+
+    def properties(self, name: str, content: bytes) -> tuple[tuple[str, str], ...]:
+        """None."""
+        return ()
 
 
 def take_as_written(entity_type: GroupType | ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
@@ -121,6 +141,11 @@ def allow_everything(group_type: GroupType, group: Body) -> Iterable[AttributeVi
 def identify_nothing(form: str, content: bytes) -> bytes | None:
     """Give no schema an id."""
     return None
+
+
+def describe_nothing(version: Mapping[str, Any]) -> PayloadReference:
+    """See no payloads."""
+    return NO_PAYLOAD
 
 
 def note_no_owner(tx: Any, xid: str, principal: str) -> None:
@@ -153,6 +178,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about the formats of documents."""
     schema_identity: Callable[[str, bytes], bytes | None] = identify_nothing
     """The bytes that documents share which are the same schema of a format; None where schemas get no ids."""
+    payload: Callable[[Mapping[str, Any]], PayloadReference] = describe_nothing
+    """What a Version, by its attributes, says of payloads."""
     most_entities: int = 0
     """How many entities one request may write; 0 sets no limit."""
     lint: Callable[[Any, Iterable[str]], list[Any]] = find_nothing

@@ -69,6 +69,8 @@ class DeferredChecks:
         self._rules: DocumentRules = NoDocumentRules()
         self._known: dict[DocumentCheck, list[_CheckResult]] = {}
         self._open: dict[DocumentCheck, int] = {}
+        self._properties: dict[tuple[str, bytes], tuple[tuple[str, str], ...] | None] = {}
+        """Those of documents; None while nobody has looked for them."""
         self._left = MOST_SECONDS
 
     def begin(self, rules: DocumentRules) -> None:
@@ -80,11 +82,11 @@ class DeferredChecks:
     @property
     def is_open(self) -> bool:
         """Whether the attempt rests on answers that are not known."""
-        return bool(self._open)
+        return bool(self._open) or None in self._properties.values()
 
     def require_answers(self) -> None:
         """Refuse to end an attempt that rests on answers that are not known."""
-        if self._open:
+        if self.is_open:
             raise Unanswered
 
     @property
@@ -110,6 +112,12 @@ class DeferredChecks:
         check = DocumentCheck(around.xid, name, newer, around.references, rule, tuple(older), is_strict)
         return self._judge(check, around)
 
+    def properties(self, name: str, content: bytes) -> tuple[tuple[str, str], ...]:
+        """The properties that a schema describes by itself."""
+        if not self.waits and self._properties.get((name, content)) is None:
+            self._properties[name, content] = self._rules.properties(name, content)
+        return self._properties.setdefault((name, content), None) or ()
+
     def _judge(self, document_check: DocumentCheck, around: Surroundings) -> Judgement:
         for answer in self._known.get(document_check, ()):
             if answer.holds(around):
@@ -129,6 +137,9 @@ class DeferredChecks:
             answer = _CheckResult(judgement, tuple(watch.read.items()), tuple(watch.named.items()))
             self._known.setdefault(document_check, []).append(answer)
         self._open.clear()
+        for (name, content), found in self._properties.items():
+            if found is None:
+                self._properties[name, content] = self._rules.properties(name, content)
 
     def _ask(self, document_check: DocumentCheck, around: Surroundings) -> Judgement:
         if not document_check.rule:
