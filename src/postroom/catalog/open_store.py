@@ -12,6 +12,7 @@ from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.numbering.number_existing import is_numbered, number_existing
 from postroom.registry.operations import initialise
 from postroom.registry.rules import Rules
+from postroom.registry.search.search_index import index_existing, is_indexed
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.retention import FOREVER, Retention
@@ -75,10 +76,13 @@ def connect_store(
 
 def _initialise(store: Store, url: str, model: str, fetch: Fetch, registry_id: str) -> None:
     with store.read() as tx:
-        found, has_numbers = tx.entity("/"), is_numbered(tx)
+        found, has_numbers, has_index = tx.entity("/"), is_numbered(tx), is_indexed(tx)
     if found is not None and not has_numbers:
         with store.write() as tx:
             number_existing(tx)
+    if found is not None and not has_index:
+        with store.write() as tx:
+            index_existing(tx)
     if found is not None:
         if registry_id and found.id != registry_id:
             words = "%s has the registry %s; only a new one could be called %s"

@@ -18,6 +18,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.inline import NOTHING
 from postroom.registry.read.render import ALONE, EXPORT, render
 from postroom.registry.read.tree import read_entity, read_registry
+from postroom.registry.search.search_index import mark_indexed
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.delete import delete_entity, delete_members
 from postroom.registry.write.group import (
@@ -59,6 +60,7 @@ def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch, registr
     tx.put_modelsource(model_source(model), expanded)
     work = UnitOfWork(tx)
     mark_numbered(tx)
+    mark_indexed(tx)
     work.save(new_registry(check_id(registry_id or f"postroom-{uuid.uuid4().hex[:12]}", "/"), work.now))
     work.finish()
 

@@ -9,6 +9,9 @@ from postroom.model.types import Model
 from postroom.registry.entities import Change, Entity
 from postroom.registry.permissions import Permissions
 from postroom.registry.rules import Rules
+from postroom.registry.search.index_rows import EntryQuery, EntryRow, PropertyRow
+from postroom.registry.search.search_entry import SearchEntry
+from postroom.registry.search.search_query import Term
 
 
 class Transaction(Protocol):
@@ -124,6 +127,32 @@ class Transaction(Protocol):
 
     def record(self, kind: str, record_id: str) -> bytes | None:
         """One of them."""
+
+    def put_search_entry(self, entry: SearchEntry) -> None:
+        """Put an entry into the search index, or replace it."""
+
+    def delete_search_entry(self, xid: str) -> None:
+        """Remove an entry from the search index."""
+
+    def clear_search_index(self) -> None:
+        """Empty the search index."""
+
+    def find_entries(self, query: EntryQuery, after: int, limit: int) -> list[EntryRow]:
+        """Entries that fit, in the order of their numbers, after one of them."""
+
+    def find_properties(self, terms: Sequence[Term], shared: bool, after: str, limit: int) -> list[str]:
+        """Paths of properties in which all terms are found, in order, after one of them; `shared`: that several schemas
+        have. Restrictions do not apply: whether anybody sees a path is known by its uses.
+        """
+
+    def property_uses(self, path: str, after: int, limit: int) -> list[PropertyRow]:
+        """The schemas that have a property, in the order of their numbers, after one of them."""
+
+    def properties_found(self, xids: Sequence[str], terms: Sequence[Term], limit: int) -> list[PropertyRow]:
+        """The properties of some schemas in which one of the terms is found."""
+
+    def payload_users(self, schemas: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """The messages whose payloads follow some schemas: each schema with a message."""
 
     def put_record(self, kind: str, record_id: str, body: bytes) -> None:
         """Create or replace one; no row of the change log comes of it."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from postroom.errors import StoreChanged, StoreOccupied, StoreUnusable
+from postroom.registry.search.search_index import index_existing
 from postroom.registry.transaction_interface import Transaction
 from postroom.store.interface import Store
 from postroom.store.pending_rows import Row
@@ -83,6 +84,7 @@ def copy_rows(here: SqlTransaction, there: SqlTransaction, *, replaces: bool = F
     copied = digest.contents()
     if contents_of(there) != copied:
         raise StoreUnusable("the database does not give back what was written to it; nothing was kept.")
+    index_existing(there)
     return copied
 
 

@@ -61,6 +61,40 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE INDEX change_by_xid ON change (xid, sequence)
     """,
+    """
+    CREATE TABLE search_entry (
+        id          INTEGER PRIMARY KEY,
+        xid         TEXT NOT NULL UNIQUE,
+        kind        TEXT NOT NULL,
+        grp         TEXT NOT NULL,
+        format      TEXT NOT NULL,
+        envelope    TEXT NOT NULL,
+        protocol    TEXT NOT NULL,
+        schema      TEXT NOT NULL,
+        base        TEXT NOT NULL,
+        title       TEXT NOT NULL,
+        words       TEXT NOT NULL,
+        description TEXT NOT NULL,
+        fields      TEXT NOT NULL
+    );
+    CREATE INDEX search_entry_by_schema ON search_entry (schema, xid) WHERE schema <> '';
+    CREATE VIRTUAL TABLE search_text USING fts5 (
+        title, words, description, fields, content = 'search_entry', content_rowid = 'id', columnsize = 0,
+        tokenize = 'ascii'
+    );
+    CREATE TABLE search_property (
+        id    INTEGER PRIMARY KEY,
+        path  TEXT NOT NULL UNIQUE,
+        words TEXT NOT NULL
+    );
+    CREATE TABLE search_use (
+        property INTEGER NOT NULL,
+        entry    INTEGER NOT NULL,
+        type     TEXT NOT NULL,
+        PRIMARY KEY (property, entry)
+    ) WITHOUT ROWID;
+    CREATE INDEX search_use_by_entry ON search_use (entry)
+    """,
 )
 
 LATEST = len(MIGRATIONS)

@@ -8,10 +8,11 @@ same: what the principal may not read counts as absent.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -20,6 +21,9 @@ from postroom.model.types import Model
 from postroom.registry.entities import Change, Entity
 from postroom.registry.permissions import ROOT, IdRange, Permissions
 from postroom.registry.rules import Rules
+from postroom.registry.search.index_rows import EntryQuery, EntryRow, PropertyRow
+from postroom.registry.search.search_entry import SearchEntry
+from postroom.registry.search.search_query import Term
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.interface import Claim, Store, StoredResource
@@ -30,6 +34,9 @@ OF_REFERENCE = frozenset({XREF, "meta.epoch", "meta.modifiedat"})
 """What a Resource itself changes when it begins or ceases to stand for another."""
 ROWS = 200
 """How many rows of the change log are read at once, at least."""
+
+
+IndexRow = TypeVar("IndexRow", EntryRow, PropertyRow)
 
 
 class StoredTransaction(Transaction, Protocol):
@@ -291,6 +298,50 @@ class RestrictedTransaction:
     def put_capabilities(self, capabilities: dict[str, Any]) -> None:
         """Replace the capabilities."""
         self._tx.put_capabilities(capabilities)
+
+    def put_search_entry(self, entry: SearchEntry) -> None:
+        """Put an entry into the search index."""
+        self._tx.put_search_entry(entry)
+
+    def delete_search_entry(self, xid: str) -> None:
+        """Remove an entry from the search index."""
+        self._tx.delete_search_entry(xid)
+
+    def clear_search_index(self) -> None:
+        """Empty the search index."""
+        self._tx.clear_search_index()
+
+    def find_entries(self, query: EntryQuery, after: int, limit: int) -> list[EntryRow]:
+        """Entries that fit and are shown, as many as were asked for as long as there are any."""
+        return self._shown_rows(partial(self._tx.find_entries, query), after, limit)
+
+    def find_properties(self, terms: Sequence[Term], shared: bool, after: str, limit: int) -> list[str]:
+        """Paths of properties, shown or not: that is known by their uses."""
+        return self._tx.find_properties(terms, shared, after, limit)
+
+    def property_uses(self, path: str, after: int, limit: int) -> list[PropertyRow]:
+        """The schemas that have a property and are shown."""
+        return self._shown_rows(partial(self._tx.property_uses, path), after, limit)
+
+    def properties_found(self, xids: Sequence[str], terms: Sequence[Term], limit: int) -> list[PropertyRow]:
+        """The properties of schemas that are shown."""
+        return self._tx.properties_found([xid for xid in xids if self._shows(xid)], terms, limit)
+
+    def payload_users(self, schemas: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """The messages that are shown and whose payloads follow some schemas."""
+        return (found for found in self._tx.payload_users(schemas) if self._shows(found[1]))
+
+    def _shown_rows(self, read: Callable[[int, int], list[IndexRow]], after: int, limit: int) -> list[IndexRow]:
+        found: list[IndexRow] = []
+        asked = max(ROWS, limit)
+        while len(found) < limit:
+            check_deadline()
+            rows = read(after, asked)
+            found += [row for row in rows if self._shows(row.xid)]
+            if len(rows) < asked:
+                break
+            after = rows[-1].number
+        return found[:limit]
 
     def records(self, kind: str, after: str = "", limit: int = 2**62) -> list[tuple[str, bytes]]:
         """The records of a kind."""

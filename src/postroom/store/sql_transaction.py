@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -16,7 +16,8 @@ from postroom.registry.entities import Change, Document, Entity
 from postroom.registry.permissions import AFTER, UNRESTRICTED, IdRange
 from postroom.registry.rules import Rules
 from postroom.store.pending_rows import PendingRows, Row
-from postroom.store.tables import Table
+from postroom.store.search_rows import SearchRows
+from postroom.store.tables import Table, upsert
 
 ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
 OUTLINE_COLUMNS = (
@@ -24,22 +25,13 @@ OUTLINE_COLUMNS = (
 )
 """ENTITY_COLUMNS without documents, and with the attributes of one entity only."""
 CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
-
-
-def _upsert(table: str, columns: str, key: str) -> str:
-    names = [name.strip() for name in columns.split(",")]
-    others = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key.split(", "))
-    marks = ", ".join("?" * len(names))
-    return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {others}"  # noqa: S608
-
-
 REFERRERS = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref IN (%s)"  # noqa: S608
 LAST_CHANGE = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
-PUT_ENTITY = _upsert("entity", f"{ENTITY_COLUMNS}, collection, folded, xref", "xid")
+PUT_ENTITY = upsert("entity", f"{ENTITY_COLUMNS}, collection, folded, xref", "xid")
 INSERT_CHANGE = f"INSERT INTO change ({CHANGE_COLUMNS}) VALUES ({', '.join('?' * 8)})"  # noqa: S608
 INSERT_HISTORY = f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES ({', '.join('?' * 10)})"  # noqa: S608
-PUT_CONFIGURATION = _upsert("configuration", "name, value", "name")
-PUT_RECORD = _upsert("record", "kind, id, body", "kind, id")
+PUT_CONFIGURATION = upsert("configuration", "name, value", "name")
+PUT_RECORD = upsert("record", "kind, id, body", "kind, id")
 MOST_NAMES = 500
 """How many ids are looked up by one statement."""
 NEAR = 20
@@ -60,7 +52,7 @@ class Rows(Protocol):
         """All rows."""
 
 
-class SqlTransaction(ABC):
+class SqlTransaction(SearchRows):
     """A transaction on one connection; see registry.transaction_interface for what each method is for.
 
     Statements have a question mark for each value. What the two databases say differently is left to their classes.
@@ -71,6 +63,7 @@ class SqlTransaction(ABC):
     """The rows of an entity and of what is below it among those between two sequences."""
 
     def __init__(self, rules: Rules, *, writes: bool, written: list[tuple[str, Entity | None]] | None) -> None:
+        super().__init__()
         self.rules = rules
         self._writes = writes
         self._written = written
@@ -103,6 +96,7 @@ class SqlTransaction(ABC):
         """Send what waits to be written."""
         if self._pending:
             self._pending.send(self._run_many, PUT_ENTITY, INSERT_CHANGE, INSERT_HISTORY)
+        self._send_entries()
 
     def _start_over(self) -> None:
         """Send what waits, and forget what was known of the tables, which are changed as they are."""

@@ -33,3 +33,11 @@ TABLES: tuple[Table, ...] = (
     ),
     Table("record", "records", ("kind", "id"), ("kind", "id", "body")),
 )
+
+
+def upsert(table: str, columns: str, key: str) -> str:
+    """The statement that inserts a row, or replaces the one with its key."""
+    names = [name.strip() for name in columns.split(",")]
+    others = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key.split(", "))
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {others}"  # noqa: S608

@@ -21,6 +21,7 @@ from postroom.registry.entities import Change, Entity
 from postroom.registry.numbering.numbered_writes import SchemaNumbering
 from postroom.registry.permissions import UNRESTRICTED
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.search.search_index import index_written
 from postroom.registry.transaction_interface import Transaction
 
 P = ParamSpec("P")
@@ -162,6 +163,7 @@ class UnitOfWork:
         if not self.replicates and "/model" not in self._notes:
             self.rules.guard(self.tx, self._before)
         changes = self._log(Changelog(self.tx, self._before, self._removed, self._notes))
+        index_written(self.tx, self._before)
         self._before.clear()
         self._removed.clear()
         self._notes.clear()
@@ -171,6 +173,7 @@ class UnitOfWork:
         """Log what was written of one entity so far: what follows is its next change, not the same one."""
         before = {one: entity for one, entity in self._before.items() if one == xid or one.startswith(f"{xid}/")}
         self._log(Changelog(self.tx, before, self._removed, {}))
+        index_written(self.tx, before)
         for one in before:
             del self._before[one]
             self._removed.discard(one)

@@ -1,0 +1,1 @@
+"""Search: what is indexed of Groups and Resources, and how it is found again."""

@@ -1,0 +1,144 @@
+"""What the search index has of a Group or a Resource: words by where they stand, facets, and properties of schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from postroom.registry.entities import Entity
+from postroom.registry.rules import NO_PAYLOAD, Rules
+from postroom.registry.search.words import indexed_words
+
+Part = Literal["title", "words", "description"]
+MOST_TITLE_WORDS, MOST_WORDS, MOST_PROPERTY_WORDS = 64, 1000, 3000
+LONGEST_TEXT = 5000
+_DEEPEST = 12
+_MOST_TEXTS = 1000
+_UNSEARCHED = frozenset(
+    {
+        *("ancestorid", "defaultversionid", "defaultversionsticky", "readonly", "versionuri", "icon"),
+        *("formatvalidated", "formatvalidatedreason", "compatibilityvalidated", "compatibilityvalidatedreason"),
+        *("schemaids", "schemaguid", "schemaversion", "dataschema"),
+    }
+)
+"""What the server notes, what is the same in most entities, and schemas, whose properties are searched instead."""
+_STRUCTURE = frozenset({"description", "name", "required", "specurl", "type", "value"})
+"""Members that describe others: their names say nothing."""
+
+
+class SearchEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A Group, or a Resource with its default Version, as it is indexed; its lines are made by `indexed_words`."""
+
+    xid: str
+    kind: str
+    """The plural of its type: `messages`, `schemagroups`, …"""
+    group: str
+    """The xid of its Group, which for a Group is its own."""
+    format: str
+    envelope: str
+    protocol: str
+    schema: str
+    """The xid of the schema that its payloads follow."""
+    base: str
+    """The xid of the message that it derives from."""
+    title: str
+    words: str
+    description: str
+    fields: str
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+class FoundText(msgspec.Struct, frozen=True):
+    """A text of an entity, the attribute that it is in, and the part of the index that it belongs to."""
+
+    path: tuple[str, ...]
+    text: str
+    part: Part
+
+
+def unit_of(xid: str) -> str:
+    """The Group or Resource that an entity belongs to; empty for the Registry."""
+    parts = xid.split("/", 5)
+    return "/".join(parts[:5]) if len(parts) > 4 else xid if len(parts) == 3 else ""
+
+
+def read_states(read: Callable[[str], Entity | None], unit: str) -> tuple[Entity, ...]:
+    """What the entry of a Group or a Resource is made of: itself and its default Version; empty when there is none."""
+    entity = read(unit)
+    if entity is None:
+        return ()
+    version = read(f"{unit}/versions/{entity.attributes.get('defaultversionid', '')}") if unit.count("/") == 4 else None
+    return (entity,) if version is None else (entity, version)
+
+
+def texts_of(entity: Entity) -> Iterator[FoundText]:
+    """What is searched of a Group or a Version, beside its id."""
+    for name, value in entity.attributes.items():
+        if name not in _UNSEARCHED:
+            yield from _texts(value, (name,))
+
+
+def _texts(value: Any, path: tuple[str, ...]) -> Iterator[FoundText]:
+    if isinstance(value, dict) and len(path) < _DEEPEST:
+        for name, member in value.items():
+            if name not in _STRUCTURE:
+                yield FoundText((*path, name), name, "words")
+            yield from _texts(member, (*path, name))
+    elif isinstance(value, list) and len(path) < _DEEPEST:
+        for member in value:
+            yield from _texts(member, path)
+    elif isinstance(value, str):
+        yield FoundText(path, value[:LONGEST_TEXT], _part(path))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield FoundText(path, str(value), "words")
+
+
+def _part(path: tuple[str, ...]) -> Part:
+    if path[-1] == "description":
+        return "description"
+    return "title" if path == ("name",) else "words"
+
+
+def make_entry(unit: str, states: tuple[Entity, ...], rules: Rules) -> SearchEntry:
+    """The entry of a Group or a Resource; one that stands for another is found by its id only."""
+    searched, steps = states[-1], unit.split("/")
+    parts: dict[Part, list[str]] = {"title": [searched_id(unit)], "words": [], "description": []}
+    for count, found in enumerate(texts_of(searched)):
+        if count >= _MOST_TEXTS:
+            break
+        parts[found.part].append(found.text)
+    payload = rules.payload(searched.attributes) if len(states) > 1 else NO_PAYLOAD
+    properties = _properties(searched, payload.form, payload.document, rules)
+    return SearchEntry(
+        xid=unit,
+        kind=steps[-2],
+        group="/".join(steps[:3]),
+        format=_stated(searched.attributes, "format", "dataschemaformat"),
+        envelope=_stated(searched.attributes, "envelope"),
+        protocol=_stated(searched.attributes, "protocol"),
+        schema=payload.schema,
+        base=payload.base,
+        title=indexed_words(parts["title"], MOST_TITLE_WORDS),
+        words=indexed_words(parts["words"], MOST_WORDS),
+        description=indexed_words(parts["description"], MOST_WORDS),
+        fields=indexed_words((path for path, _ in properties), MOST_PROPERTY_WORDS),
+        properties=properties,
+    )
+
+
+def searched_id(unit: str) -> str:
+    """The id of a Group or a Resource."""
+    return unit.rpartition("/")[2]
+
+
+def _properties(version: Entity, form: str, document: bytes, rules: Rules) -> tuple[tuple[str, str], ...]:
+    if version.document is not None and not version.document.url:
+        form, document = str(version.attributes.get("format") or ""), version.document.content
+    return rules.documents.properties(form, document) if form and document else ()
+
+
+def _stated(attributes: Mapping[str, Any], *names: str) -> str:
+    found = (attributes.get(name) for name in names)
+    return next((one[:LONGEST_TEXT] for one in found if isinstance(one, str)), "")

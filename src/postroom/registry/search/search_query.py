@@ -1,0 +1,64 @@
+"""What somebody searches for, as terms: words and phrases that all have to be found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.search.words import Word, find_words
+
+LONGEST_QUERY = 1000
+MOST_WORDS = 24
+_QUOTED = re.compile(r'"([^"]*)"?|[^\s"]+')
+
+
+class Term(msgspec.Struct, frozen=True):
+    """Words that have to follow each other; unless they were quoted, the last may be the beginning of a longer word."""
+
+    words: tuple[str, ...]
+    is_prefix: bool
+
+    @property
+    def line(self) -> str:
+        """What a line of the index contains if the term is in it."""
+        return f" {' '.join(self.words)}{'' if self.is_prefix else ' '}"
+
+    @property
+    def exact_line(self) -> str:
+        """What it contains if the last word is there whole."""
+        return f" {' '.join(self.words)} "
+
+    def spans(self, words: list[Word]) -> Iterator[tuple[int, int]]:
+        """Where the term stands among the words of a text."""
+        count = len(self.words)
+        for position in range(len(words) - count + 1):
+            some = words[position : position + count]
+            if self._fits([one.word for one in some]):
+                yield some[0].start, some[-1].end
+
+    def _fits(self, words: list[str]) -> bool:
+        if self.is_prefix:
+            return tuple(words[:-1]) == self.words[:-1] and words[-1].startswith(self.words[-1])
+        return tuple(words) == self.words
+
+
+def parse_query(text: str, subject: str) -> tuple[Term, ...]:
+    """The terms of a query. Nothing in it is an operator but the quotes of phrases."""
+    if len(text) > LONGEST_QUERY:
+        detail = f"q has {len(text):,} characters, and at most {LONGEST_QUERY:,} are searched for; leave some out"
+        raise RegistryProblem("bad_request", subject, error_detail=detail)
+    terms: dict[Term, None] = {}
+    for found in _QUOTED.finditer(text):
+        is_quoted = found[0].startswith('"')
+        words = tuple(one.word for one in find_words(found[1] if is_quoted else found[0]))
+        if words:
+            # One letter would be the beginning of most words.
+            terms[Term(words, not is_quoted and (len(words) > 1 or len(words[-1]) > 1))] = None
+    count = sum(len(term.words) for term in terms)
+    if count > MOST_WORDS:
+        detail = f"q has {count} words, and at most {MOST_WORDS} are searched for; leave some out"
+        raise RegistryProblem("bad_request", subject, error_detail=detail)
+    return tuple(terms)

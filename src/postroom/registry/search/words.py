@@ -1,0 +1,84 @@
+"""Words of a text, as the search index has them: in lower case, without accents, with `OrderPlaced` in its parts.
+
+Both stores get words that are made here, so that they find the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+LONGEST_WORD = 40
+"""Longer words are cut, in texts and in queries alike."""
+GAP = "¦"
+"""Stands between texts that a phrase does not span; no word has it."""
+
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_RUN = re.compile(f"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\\W_]|[\u0300-\u036f])+")
+_CHUNK = re.compile(r"\S+")
+_HUMP = re.compile(r"[A-Z]{2,}(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[A-Z]|[0-9]+")
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A word and where it stands in its text."""
+
+    word: str
+    start: int
+    end: int
+
+
+def find_words(text: str) -> Iterator[Word]:
+    """The words of a text, in order. Ideographs and kana, which have no blanks between them, are words of their own."""
+    for run in _RUN.finditer(text):
+        found, start = run[0], run.start()
+        if found.isascii() and not (found.islower() or found.isdigit()):
+            for part in _HUMP.finditer(found):
+                yield Word(_fold(part[0]), start + part.start(), start + part.end())
+        elif folded := _fold(found):
+            yield Word(folded, start, run.end())
+
+
+def find_compounds(text: str) -> Iterator[list[Word]]:
+    """The words of those runs without blanks in which some have parts, now whole: `orderplaced` finds `OrderPlaced`,
+    and `cloudevents/1.0` finds `CloudEvents/1.0`.
+    """
+    if text.islower() or text.isupper():
+        return
+    for chunk in _CHUNK.finditer(text):
+        runs = list(_RUN.finditer(chunk[0]))
+        if any(run[0].isascii() and len(_HUMP.findall(run[0])) > 1 for run in runs):
+            start = chunk.start()
+            yield [Word(_fold(run[0]), start + run.start(), start + run.end()) for run in runs]
+
+
+def indexed_words(texts: Iterable[str], most: int) -> str:
+    """The words of some texts as one line for the index, between blanks; at most so many."""
+    words: list[str] = []
+    whole: list[str] = []
+    for text in texts:
+        if len(words) >= most:
+            break
+        if words:
+            words.append(GAP)
+        words += _words_of(text)
+        for compound in find_compounds(text):
+            whole += (GAP, *(one.word for one in compound))
+    line = words[:most] + whole[:most]
+    return f" {' '.join(line)} " if line else ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _words_of(text: str) -> tuple[str, ...]:
+    """Most texts of a registry are few: formats, envelopes, names of attributes."""
+    return tuple(one.word for one in find_words(text))
+
+
+def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()[:LONGEST_WORD]
+    plain = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(one for one in plain if one.isalnum())[:LONGEST_WORD]
