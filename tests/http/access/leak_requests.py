@@ -69,7 +69,9 @@ def tenant(name: str, word: str) -> dict[str, Any]:
         "stopped": {**texts, "basemessage": f"/messagegroups/{other}/messages/moved"},
         "ref": refer(f"/messagegroups/{other}/messages/moved"),
     }
-    schema = {**texts, "format": "JSONSchema/draft-07", "schema": {"type": "object", "title": word}}
+    properties = {word: {"type": "string"}, "speed": {"type": "integer"}, f"only_{word}": {"type": "boolean"}}
+    document = {"type": "object", "title": word, "properties": properties}
+    schema = {**texts, "format": "JSONSchema/draft-07", "schema": document}
     versions = {"1": schema, "2": {**schema, "description": f"{word} again"}}
     groups = OWN if name == "a" else FOREIGN
     producer = {"usage": ["producer"], "messagegroups": [f"/messagegroups/{other}", f"/messagegroups/{groups[0]}"]}
@@ -109,6 +111,7 @@ class Requests:
             *[self._replication] * 2,
             self._access,
             *[self._lint] * 2,
+            *[self._search] * 4,
             self._restore,
             self._short,
             self._lookup,
@@ -398,6 +401,16 @@ class Requests:
 
     def _lint(self) -> LeakRequest:
         return LeakRequest("GET", f"/-/lint?xid={self._one(self._path(), self._xid(), self._xid())}")
+
+    def _search(self) -> LeakRequest:
+        """Words of both tenants, of what both have, and beginnings of them."""
+        word = self._one(
+            "", "s3c", SECRET, "alpha", "alpha desc", "moved", "mo", "fleet", "vault", "speed", "b", "json"
+        )
+        if self._rng.random() < 0.4:
+            return LeakRequest("GET", f"/-/fields?q={quote(word)}&shared={self._one('true', 'false')}")
+        flag = self._one("", "&kind=messages", f"&group=/messagegroups/{self._one(*GROUPS)}", "&limit=2&offset=1")
+        return LeakRequest("GET", f"/-/search?q={quote(word)}{flag}")
 
     def _restore(self) -> LeakRequest:
         """What the tenant had at the beginning, all of it: much has been deleted since."""

@@ -104,6 +104,8 @@ PATHS = [
     "/messagecatalog/GROUP/messagedefinitions/moved",
     "/messagecatalog/GROUP/messagedefinitions/moved/versions",
     "/-/lint?xid=/messagegroups/GROUP/messages/moved",
+    "/-/search?q=moved&group=/messagegroups/GROUP",
+    "/-/fields?q=GROUP",
     "/changes?xid=/messagegroups/GROUP",
     "/changes?values&xid=/messagegroups/GROUP/messages/moved",
     "/-/replication/overview?scope=/messagegroups/GROUP",

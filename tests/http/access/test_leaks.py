@@ -252,7 +252,7 @@ def test_a_tenant_is_answered_as_if_there_were_no_other(
     seed: int, pairs: Callable[[int], tuple[Registry, Registry, Neighbour]]
 ) -> None:
     crowded, lonely, neighbour = pairs(seed)
-    requests = Requests(seed)
+    requests, is_secret = Requests(seed), True
     for number in range(PER_REGISTRY):
         neighbour.work()
         request = requests.next()
@@ -260,8 +260,10 @@ def test_a_tenant_is_answered_as_if_there_were_no_other(
         with_b, without_b = crowded.ask(request), lonely.ask(request)
         assert with_b.status < 500, (where, with_b.body)
         compare(with_b, without_b, where)
-        if SECRET not in str(request):
+        if SECRET not in str(request) and is_secret:
             assert SECRET.encode() not in with_b.body + str(with_b.raw).encode(), where
+        # A may have written the word, and then reads it.
+        is_secret = is_secret and not (SECRET in str(request.body) and with_b.status < 300)
     written = written_by_a(crowded)
     assert written
     assert not {xid for xid in written if xid not in _SHARED and not MAY_WRITE.covers(xid)}

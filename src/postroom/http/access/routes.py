@@ -128,6 +128,8 @@ ENTITIES: tuple[Route, ...] = (
 )
 SERVICES: tuple[Route, ...] = (
     _read("/-/lint", "the entity", f"/-/lint?xid={GROUP}"),
+    _anyone("/-/search", on="finds what may be read"),
+    _anyone("/-/fields", on="shows fields of schemas that may be read"),
     _anyone("/match", "POST", "knows the definitions that may be read", body={}),
     Route(path="/make", methods=("POST",), need="read", on="the definition", unread=404, body={"message": MESSAGE}),
     _anyone("/changes", on="shows changes of what may be read"),

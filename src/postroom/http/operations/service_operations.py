@@ -36,6 +36,15 @@ CONFIGURATION: tuple[ServiceOperation, ...] = (
 SERVICES: tuple[ServiceOperation, ...] = (
     ServiceOperation("GET", "/-/lint", "What lint has to say about an entity", ("xid",)),
     ServiceOperation(
+        "GET",
+        "/-/search",
+        "Find entities by words, with counts by facet",
+        ("q", "kind", "group", "format", "envelope", "protocol", "limit", "offset"),
+    ),
+    ServiceOperation(
+        "GET", "/-/fields", "The fields of payloads, and where they are", ("q", "shared", "after", "limit")
+    ),
+    ServiceOperation(
         "POST", "/match", "Which definition each record fits", ("endpoint", "nulls", "explain"), takes_body=True
     ),
     ServiceOperation("POST", "/make", "Messages made from a definition", takes_body=True),

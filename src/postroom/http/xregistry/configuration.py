@@ -12,6 +12,7 @@ from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import correlated
 from postroom.http.services.lint import answer_lint
 from postroom.http.services.match_and_make import answer_make, answer_match
+from postroom.http.services.search import answer_fields, answer_search
 from postroom.http.xregistry.read import EntityQuery, export_flags
 from postroom.model.includes import CachedFetch, Fetch, expand_includes
 from postroom.model.model_refused import ModelRefused
@@ -49,6 +50,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "export": ("GET",),
     **dict.fromkeys(NAMES, ("GET",)),
     "lint": ("GET",),
+    "search": ("GET",),
+    "fields": ("GET",),
     "match": ("POST",),
     "make": ("POST",),
     "healthz": ("GET", "HEAD"),
@@ -57,8 +60,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "openapi.json": ("GET", "HEAD"),
     "docs": ("GET", "HEAD"),
 }
-OURS = frozenset({"docs", "healthz", "lint", "make", "match", "metrics", "openapi.json", "readyz"})
-ONLY_ESCAPED = frozenset({"lint"})
+OURS = frozenset({"docs", "fields", "healthz", "lint", "make", "match", "metrics", "openapi.json", "readyz", "search"})
+ONLY_ESCAPED = frozenset({"fields", "lint", "search"})
 """What lives under `/-/` and nowhere else."""
 SERVICES = OURS.union(NAMES)
 """What says nothing about the registry's own data, and reads it as it needs."""
@@ -83,6 +86,10 @@ def answer_service(
             return _describe(name, request, store, settings)
         case "lint":
             return answer_lint(request, store)
+        case "search":
+            return answer_search(request, store)
+        case "fields":
+            return answer_fields(request, store)
         case "match":
             return answer_match(request, store, settings)
         case "make":
