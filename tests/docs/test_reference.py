@@ -66,7 +66,8 @@ def test_every_outcome_and_protocol_is_listed(word: str) -> None:
 @pytest.mark.parametrize("path", configuration.METHODS)
 def test_every_fixed_path_of_the_service_is_listed_with_its_methods(path: str) -> None:
     methods = ", ".join(configuration.METHODS[path])
-    shown = "/-/lint?xid=…" if path == "lint" else f"/{path}"
+    parameter = {"lint": "xid", "search": "q", "fields": "q"}.get(path)
+    shown = f"/-/{path}?{parameter}=…" if parameter else f"/{path}"
     assert f"| `{shown}` | {methods} |" in (REFERENCE / "http.md").read_text()
 
 

@@ -1,1 +1,1 @@
-"""Search: what is indexed of Groups and Resources, and how it is found again."""
+"""Search: words, the index of entities and of payload fields, and the queries on it."""
