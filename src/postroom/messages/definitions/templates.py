@@ -58,10 +58,13 @@ class Template:
         self.alone = self.literals == ("", "")
         # Names that a regular expression can give to its groups, each once, so that a match has the values by name.
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
-        self._pattern = None if self.alone else re.compile(rf"\A{self._expression()}\Z", re.DOTALL)
-        self._lines = self._line_pattern()
         # Only here can a value contain the literal that ends it, unencoded.
         self._is_ambiguous = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
+
+    # Both patterns are compiled when the first value comes: who only writes a definition matches nothing.
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        return None if self.alone else re.compile(rf"\A{self._expression()}\Z", re.DOTALL)
 
     def _expression(self, segment: str = _ONE_SEGMENT) -> str:
         first, *others = [_literal(literal) if self._is_uri else re.escape(literal) for literal in self.literals]
@@ -73,7 +76,8 @@ class Template:
         inner = "".join(map(_group_pattern, groups, others, self.literals[1:-1]))
         return f"{first}{inner}{groups[-1]}){others[-1]}"
 
-    def _line_pattern(self) -> re.Pattern[str] | None:
+    @functools.cached_property
+    def _lines(self) -> re.Pattern[str] | None:
         """The pattern that finds the values of many strings at once, one per line."""
         if self.alone or not self._plain or not self.names or "\n" in self.text:
             return None
