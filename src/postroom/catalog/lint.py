@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from postroom.catalog.service import read_service_document
 from postroom.catalog.sources import read_source
@@ -17,7 +17,7 @@ from postroom.documents.lint.findings import SEVERITIES, Diagnostic, Finding
 from postroom.documents.lint.rule_table import OLDER_DOCUMENT_RULES, RULES, SEVERITY_OF, LintRule, Subject
 from postroom.documents.lint.rules.schema_documents import SchemaChecks
 from postroom.documents.lint.source_pointers import source_pointer, with_v0_5_names
-from postroom.documents.lint.subjects import LintedDocument
+from postroom.documents.lint.subjects import LintedDocument, LintedEndpoint, LintedResource
 from postroom.errors import DocumentRefused
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.model.json_pointers import pointer
@@ -25,6 +25,7 @@ from postroom.settings import Settings
 from postroom.urls import scheme_of
 
 SERVICE_0_5 = "0.5-service"
+Entity = TypeVar("Entity", LintedResource, LintedEndpoint)
 _VERSION_RULES = tuple(rule for rule in RULES if rule.code == "schema_incompatible")
 # What later texts demand and the text of a dialect does not.
 _NOT_DEMANDED = {
@@ -161,18 +162,28 @@ def diagnose(
     settings: Settings,
     rules: Iterable[LintRule] = RULES,
     reads_all: Callable[[str], bool] = lambda _: False,
+    only: Collection[str] | None = None,
 ) -> Iterator[tuple[LintRule, Diagnostic]]:
-    """What rules find in a document; `reads_all` says whose Versions have to read those before without saying so."""
+    """What rules find in a document; `reads_all` says whose Versions have to read those before without saying so.
+
+    `only` names the messages, schemas and endpoints to look at; rules on the whole document may speak of others.
+    """
+
+    def wanted(subjects: Iterable[Entity]) -> list[Entity]:
+        return [one for one in subjects if only is None or one.xid in only]
+
     subjects: dict[Subject, Iterable[Any]] = {
         "document": [document],
-        "message": [message for message in document.messages if not message.borrowed],
-        "schema": document.schemas,
-        "endpoint": document.endpoints,
+        "message": wanted(message for message in document.messages if not message.borrowed),
+        "schema": wanted(schema for schema in document.schemas if not schema.borrowed),
+        "endpoint": wanted(document.endpoints),
         "documents": [SchemaChecks(document, settings.strict_compatibility, reads_all)],
         "written": [],
     }
     for rule in rules:
         for subject in subjects[rule.subject]:
+            if rule.needs and rule.needs.isdisjoint(subject.names):
+                continue
             for diagnostic in rule.find(subject):
                 yield rule, diagnostic
 

@@ -33,6 +33,7 @@ OPTIONS = f"{MOVED}/protocoloptions"
 EVENT: Tree = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "vehicle.stopped"}}}
 TWIN: Tree = CLEAN["messagegroups"]["fleet"]["messages"]["vehicle.moved"]
 BORROWED: Tree = {"meta": {"xref": MOVED}}
+BORROWED_SCHEMA: Tree = spoilt({"schemagroups": {"shared": {"schemas": {"position": {"meta": {"xref": SCHEMA}}}}}})
 OTHER: Tree = {"type": "object", "required": ["speed"]}
 
 FOUND: list[tuple[str, Tree, str]] = [
@@ -445,6 +446,8 @@ FOUND: list[tuple[str, Tree, str]] = [
 APART = {"schema_reference_missing", "schema_incompatible", "schema_undecided"}
 
 LEFT_ALONE: list[tuple[str, Tree]] = [
+    ("schema_format_missing", BORROWED_SCHEMA),
+    ("schema_document_missing", BORROWED_SCHEMA),
     ("registry_attribute_invalid", spoilt({"$schema": "x", "specversion": "0.9", "registryid": "a", "colour": {}})),
     ("group_mismatch", spoilt({"messagegroups": {"fleet": {"protocol": "mqtt/5.0"}}})),
     (

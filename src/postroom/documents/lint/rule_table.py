@@ -21,6 +21,9 @@ from postroom.documents.lint.rules import (
     schemas,
     v0_5,
 )
+from postroom.messages.definitions.inheritance import BASE_NAMES
+from postroom.protocols.protocol import Option
+from postroom.protocols.protocol_table import PROTOCOLS
 
 # What a rule is called with: the document, each message, schema or endpoint of it, its schema documents, or each older
 # document as it is written.
@@ -28,19 +31,63 @@ Subject = Literal["document", "message", "schema", "endpoint", "documents", "wri
 
 
 class LintRule(NamedTuple):
-    """A rule: its stable code, its severity, the rows of FEATURES it enforces, what it looks at, and the function."""
+    """A rule: its stable code, its severity, the rows of FEATURES it enforces, what it looks at, and the function.
+
+    Where there are `needs`, it finds nothing in a message that has none of these names anywhere.
+    """
 
     code: str
     severity: Severity
     features: tuple[str, ...]
     subject: Subject
     find: Callable[[Any], Iterator[Diagnostic]]
+    needs: frozenset[str]
 
 
 def _rule(
     code: str, severity: Severity, features: str, subject: Subject, find: Callable[[Any], Iterator[Diagnostic]]
 ) -> LintRule:
-    return LintRule(code, severity, tuple(features.split()), subject, find)
+    return LintRule(code, severity, tuple(features.split()), subject, find, _NEEDS.get(code, frozenset()))
+
+
+def _spellings(is_wanted: Callable[[Option], bool]) -> frozenset[str]:
+    options = (one for wire in PROTOCOLS for one in wire.options if is_wanted(one))
+    return frozenset(name for one in options for name in (one.name, *one.aliases))
+
+
+_BASE = frozenset(BASE_NAMES)
+_LISTED = _spellings(lambda option: option.shape != "value")
+_CONTENT_TYPES = _LISTED | {"datacontenttype", "content-type", "content_type"}
+# Constraints of one value come from two spellings, from what has names in it, or from a base.
+_TWO = _LISTED | _BASE | _spellings(lambda option: bool(option.aliases))
+COMPARED = _TWO | {"dataschema", "deprecated"}
+"""Names of what rules compare with something else in a message, or elsewhere."""
+# What rules on messages are about, so that most of them need not be asked about most messages.
+_NEEDS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("base_name_variant", "base_conflict", "base_malformed", "base_circle"), _BASE),
+    **dict.fromkeys(("base_dangling", "base_outside", "base_of_other_kind"), _BASE),
+    **dict.fromkeys(("option_shape", "header_name"), _LISTED),
+    **dict.fromkeys(("contenttype_malformed", "contenttypes_differ", "contenttype_of_other_format"), _CONTENT_TYPES),
+    **dict.fromkeys(("definition_impossible", "templates_never_alike", "option_twice"), _TWO),
+    **dict.fromkeys(("schema_twice", "inline_schema_refused", "dataschema_differs"), frozenset({"dataschema"})),
+    **dict.fromkeys(
+        ("dataschemaformat_malformed", "dataschemaformat_unknown", "formats_differ"), frozenset({"dataschemaformat"})
+    ),
+    **dict.fromkeys(("type_unknown", "type_variant", "option_type"), frozenset({"type"})),
+    **dict.fromkeys(("required_of_value", "required_attribute_optional"), frozenset({"required"})),
+    "attributes_in_options": frozenset({"envelopeoptions"}),
+    "attributes_nested": frozenset({"attributes"}),
+    "dataschemaformat_missing": frozenset({"dataschema", "dataschemauri"}),
+    "description_empty": frozenset({"description"}),
+    "event_format_unknown": frozenset({"format"}),
+    "id_fixed": frozenset({"id"}),
+    "message_id_fixed": frozenset({"message-id"}),
+    "option_out_of_range": _spellings(lambda option: option.name in (*protocol_options.RANGES, "status", "method")),
+    "options_exclusive": frozenset(name for pair in protocol_options.EXCLUSIVE for name in pair),
+    "schema_references_differ": frozenset({"dataschemaxid"}),
+    "specversion_other": frozenset({"specversion"}),
+    "time_fixed": frozenset({"time"}),
+}
 
 
 RULES: tuple[LintRule, ...] = (

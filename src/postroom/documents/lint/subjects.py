@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
-from postroom.documents.lint.members import text
+from postroom.documents.lint.members import section, text
 from postroom.documents.lint.written_properties import Property, envelope_properties, option_properties
 from postroom.errors import DefinitionRefused
 from postroom.messages.definitions.catalog_tree import (
@@ -15,9 +17,9 @@ from postroom.messages.definitions.catalog_tree import (
     local_path,
     members,
 )
-from postroom.messages.definitions.compile import compile_definition
+from postroom.messages.definitions.compile import compile_chain
 from postroom.messages.definitions.definition import Definition, SchemaSource
-from postroom.messages.definitions.inheritance import envelope_of, resolve
+from postroom.messages.definitions.inheritance import Chain, chain_of, envelope_of, merged, normalise
 from postroom.messages.definitions.schema_sources import schema_source
 from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.model.json_pointers import pointer
@@ -25,19 +27,31 @@ from postroom.protocols.cloudevents import ENVELOPE
 from postroom.protocols.protocol import Wire
 from postroom.protocols.protocol_table import canonical_protocol, wire_named
 
+COLLECTIONS = {"messagegroups": "messages", "schemagroups": "schemas", "endpoints": "messages"}
+
 
 class LintedResource:
     """A message or schema as the document has it: `own` is its default Version with what stands around it."""
 
-    def __init__(self, steps: tuple[str, ...], raw: Tree) -> None:
+    def __init__(self, steps: tuple[str, ...], raw: Tree, own: Tree | None = None) -> None:
         self.steps = steps
         self.raw = raw
-        self.own = default_version(raw)
+        self.own = default_version(raw) if own is None else own
 
     @property
     def xid(self) -> str:
         """The path of the entity."""
         return "/" + "/".join(self.steps)
+
+    @property
+    def meta(self) -> Tree:
+        """What is said of the Resource, and not of a Version."""
+        return section(self.raw, "meta")
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether it stands for another one, which is judged where it is."""
+        return isinstance(self.meta.get("xref"), str)
 
     @cached_property
     def _version(self) -> tuple[tuple[str, ...], Tree]:
@@ -60,18 +74,18 @@ class LintedMessage(LintedResource):
 
     def __init__(self, tree: Tree, entry: CatalogMessage) -> None:
         raw = entry.owner["messages"][entry.id]
-        super().__init__((entry.owner_type, entry.owner_id, "messages", entry.id), raw)
+        super().__init__((entry.owner_type, entry.owner_id, "messages", entry.id), raw, entry.message)
         self.tree = tree
         self.entry = entry
-        meta = raw.get("meta")
-        self.meta: Tree = meta if isinstance(meta, dict) else {}
         self.refusal: DefinitionRefused | None = None
-        self.bases: tuple[str, ...] = ()
-        self.effective: Tree = {}
+        self.chain: Chain = []
+        """The message and its bases, each as its author wrote it, in the shape that is expected."""
         try:
-            self.effective, self.bases = resolve(tree, entry)
+            self.chain = chain_of(tree, entry)
         except DefinitionRefused as error:
             self.refusal = error
+        self.effective = merged(self.chain)
+        self.bases = tuple(xid for xid, _ in self.chain[1:])
 
     @property
     def group(self) -> tuple[str, str]:
@@ -79,9 +93,9 @@ class LintedMessage(LintedResource):
         return self.entry.owner_type, self.entry.owner_id
 
     @property
-    def borrowed(self) -> bool:
-        """Whether it stands for another message, which is judged where it is."""
-        return isinstance(self.meta.get("xref"), str)
+    def written(self) -> Tree:
+        """The message itself in the shape that is expected, without its bases."""
+        return self.chain[0][1] if self.chain else normalise(self.entry)
 
     @cached_property
     def definition(self) -> Definition | None:
@@ -89,7 +103,7 @@ class LintedMessage(LintedResource):
         if self.borrowed or self.refusal is not None:
             return None
         try:
-            return compile_definition(self.tree, self.entry)
+            return compile_chain(self.tree, self.entry, self.chain)
         except DefinitionRefused as error:
             self.refusal = error
             return None
@@ -114,10 +128,24 @@ class LintedMessage(LintedResource):
         """The protocol options that the message itself states."""
         return list(option_properties(self))
 
-    @property
-    def properties(self) -> list[Property]:
-        """All properties that the message itself states; inherited ones are looked at where they are written."""
-        return [*self.envelope_properties, *self.option_properties]
+    @cached_property
+    def doubtful_properties(self) -> list[Property]:
+        """The properties that the message itself states, without those of which no rule finds anything."""
+        return [one for one in (*self.envelope_properties, *self.option_properties) if not one.is_plain]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all members of what its author wrote, whatever they are members of, in lower case."""
+        found: set[str] = set()
+        pending: list[Any] = [self.own]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict):
+                found.update(value)
+                pending += value.values()
+            elif isinstance(value, list):
+                pending += value
+        return frozenset(map(str.lower, found))
 
     @cached_property
     def wire(self) -> Wire:
@@ -153,6 +181,11 @@ class LintedEndpoint:
         self.name = name
         self.raw = raw
 
+    @property
+    def xid(self) -> str:
+        """The path of the endpoint."""
+        return "/" + "/".join(self.steps)
+
     def at(self, *steps: object) -> str:
         """The pointer to a member."""
         return pointer((*self.steps, *steps))
@@ -179,6 +212,22 @@ class LintedDocument:
         return self.by_xid.get(local_path(str(message.meta["xref"]), self.tree) or "")
 
     @cached_property
+    def entities(self) -> list[tuple[tuple[str, ...], Tree]]:
+        """Every group, message, schema and endpoint with the way to it."""
+        return list(_entities(self.tree))
+
+    @cached_property
+    def deprecated(self) -> list[tuple[tuple[str, ...], Tree]]:
+        """Every `deprecated` object, with the way to it: on entities themselves, on the meta of what groups hold."""
+        found = []
+        for steps, entity in self.entities:
+            found.append((steps, entity))
+            if len(steps) == 4 and "meta" in entity:
+                found.append(((*steps, "meta"), section(entity, "meta")))
+        stated = (((*steps, "deprecated"), holder.get("deprecated")) for steps, holder in found)
+        return [(steps, deprecated) for steps, deprecated in stated if isinstance(deprecated, dict)]
+
+    @cached_property
     def filters(self) -> dict[str, DefinitionMatcher]:
         """All definitions that can be used, as filters, by their xids."""
         found = (message.definition for message in self.messages)
@@ -188,3 +237,11 @@ class LintedDocument:
     def bases(self) -> frozenset[str]:
         """The xids of all messages that others derive from."""
         return frozenset(xid for message in self.messages for xid in message.bases)
+
+
+def _entities(tree: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
+    for kind, inner in COLLECTIONS.items():
+        for name, group in members(tree, kind).items():
+            yield (kind, name), group
+            for one, resource in members(group, inner).items():
+                yield (kind, name, inner, one), resource

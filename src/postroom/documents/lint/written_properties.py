@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from postroom.documents.lint.members import section, text
 from postroom.messages.definitions.catalog_tree import Tree
-from postroom.messages.definitions.inheritance import normalise
 from postroom.protocols.protocol import Option
 
 if TYPE_CHECKING:
     from postroom.documents.lint.subjects import LintedMessage
 
 EVENT_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
+_PLAIN_MEMBERS = frozenset({"name", "type", "value"})
+_PLAIN = re.compile(r"(?:[^{}]|\{[A-Za-z0-9_]+\})*\Z")
 TYPE_VARIANTS = {"datetime": "timestamp", "var": "any"}
 
 
 class Property(msgspec.Struct, frozen=True, kw_only=True):
     """One property: where it stands, what it is called, and what was written about it.
 
-    `area` is the member of the message that holds it; `option` what the protocol says about it, where it is known.
-    `bare` tells that only a value was written.
+    `steps` lead to it from the message, whose `at` makes pointers. `area` is the member of the message that holds it;
+    `option` what the protocol says about it, where it is known. `bare` tells that only a value was written.
     """
 
-    pointer: str
+    at: Callable[..., str]
+    steps: tuple[object, ...]
     name: str
     area: str
     written: Tree
     bare: bool
     default: str
     option: Option | None = None
+
+    @property
+    def pointer(self) -> str:
+        """Where it stands."""
+        return self.at(*self.steps)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a text or a template as most are, of which surely nothing is to be said."""
+        value, stated = self.value, self.written.get("type", self.default)
+        return (
+            stated in ("string", "uritemplate")
+            and (value is None or (isinstance(value, str) and value != "None" and _PLAIN.match(value) is not None))
+            and (self.area == "protocoloptions" if self.bare else self.written.keys() <= _PLAIN_MEMBERS)
+        )
 
     @property
     def value(self) -> Any:
@@ -53,11 +71,11 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
 def envelope_properties(message: LintedMessage) -> Iterator[Property]:
     """The attributes of the envelope, found also where older texts put them."""
-    attributes = section(normalise(message.entry), "envelopemetadata")
+    attributes = section(message.written, "envelopemetadata")
     home = _home(message, attributes)
     for name, value in attributes.items():
         kind = EVENT_TYPES.get(name, "string") if message.is_event else "any"
-        yield _property(message.at(*home, name), name, value, "envelopemetadata", kind)
+        yield _property(message, (*home, name), name, value, kind)
 
 
 def option_properties(message: LintedMessage) -> Iterator[Property]:
@@ -66,15 +84,13 @@ def option_properties(message: LintedMessage) -> Iterator[Property]:
         option = message.wire.option(name)
         if option is None:
             continue
-        at = message.at("protocoloptions", name)
         if option.shape == "value":
-            yield _property(at, name, given, "protocoloptions", option.type, option)
+            yield _property(message, ("protocoloptions", name), name, given, option.type, option)
             continue
         for step, member in _members(given):
             label = text(member, "name") or str(step)
             kind = option.members.get(label, option.type)
-            pointer = message.at("protocoloptions", name, step)
-            yield _property(pointer, label, member, "protocoloptions", kind, option)
+            yield _property(message, ("protocoloptions", name, step), label, member, kind, option)
 
 
 def _members(given: Any) -> Iterator[tuple[object, Any]]:
@@ -84,10 +100,20 @@ def _members(given: Any) -> Iterator[tuple[object, Any]]:
         yield from enumerate(given)
 
 
-def _property(pointer: str, name: str, value: Any, area: str, kind: str, option: Option | None = None) -> Property:
+def _property(
+    message: LintedMessage, steps: tuple[object, ...], name: str, value: Any, kind: str, option: Option | None = None
+) -> Property:
     bare = not isinstance(value, dict)
-    written = {"value": value} if bare else value
-    return Property(pointer=pointer, name=name, area=area, written=written, bare=bare, default=kind, option=option)
+    return Property(
+        at=message.at,
+        steps=steps,
+        name=name,
+        area="envelopemetadata" if option is None else "protocoloptions",
+        written={"value": value} if bare else value,
+        bare=bare,
+        default=kind,
+        option=option,
+    )
 
 
 def _home(message: LintedMessage, attributes: Tree) -> tuple[str, ...]:

@@ -70,7 +70,11 @@ def compile_catalog(tree: Tree, fetch: Fetch | None = None) -> tuple[CompiledCat
 
 def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = None) -> Definition:
     """Compile one definition."""
-    chain = chain_of(tree, entry, fetch)
+    return compile_chain(tree, entry, chain_of(tree, entry, fetch), fetch)
+
+
+def compile_chain(tree: Tree, entry: CatalogMessage, chain: Chain, fetch: Fetch | None = None) -> Definition:
+    """Compile one definition whose bases have been looked up."""
     message, bases = merged(chain), tuple(xid for xid, _ in chain[1:])
     envelope = envelope_of(message)
     is_event = envelope.lower() == ENVELOPE.lower()
@@ -78,6 +82,7 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
     options = message.get("envelopeoptions") or {}
     mode = _string(options, "mode").lower()
     stated = _stated_type(message)
+    protocol_constraints = tuple(_protocol(message))
     is_of_message = bool(stated) and (not is_event or is_event_type(stated, mode))
     implied = _implied(message, "" if is_of_message else stated, schema) if is_event else {}
     definition = Definition(
@@ -90,8 +95,8 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
         protocol=canonical_protocol(_string(message, "protocol")),
         envelope=ENVELOPE if is_event else envelope,
         envelope_constraints=_declared(_envelope(message, is_event, implied) if envelope else (), chain),
-        protocol_constraints=_declared(_protocol(message), chain),
-        contenttype=_content_type(message, "" if is_of_message and is_event else stated, schema),
+        protocol_constraints=_declared(protocol_constraints, chain),
+        contenttype=_content_type(message, "" if is_of_message and is_event else stated, protocol_constraints, schema),
         message_type=next(iter(_declared(_message_type(stated) if is_of_message else (), chain)), None),
         mode=mode,
         format=_string(options, "format"),
@@ -275,16 +280,16 @@ def _type(value: Tree, default: str) -> str:
     return {"var": "any", "datetime": "timestamp"}.get(type_name, type_name)
 
 
-def _content_type(message: Tree, stated: str, schema: SchemaSource | None) -> str:
+def _content_type(message: Tree, stated: str, options: Iterable[Constraint], schema: SchemaSource | None) -> str:
     """The content type of the data: as the envelope, the message or the protocol state it, or as the schema implies."""
     declared = _property((message.get("envelopemetadata") or {}).get("datacontenttype"))
-    return str(_value(declared) or "") or stated or _protocol_type(message) or _implied_type(schema)[0]
+    return str(_value(declared) or "") or stated or _protocol_type(message, options) or _implied_type(schema)[0]
 
 
-def _protocol_type(message: Tree) -> str:
+def _protocol_type(message: Tree, options: Iterable[Constraint]) -> str:
     """The content type that protocol options fix for the data; one of an envelope is not the data's."""
     path = wire_named(_string(message, "protocol")).contenttype
-    for constraint in _protocol(message):
+    for constraint in options:
         is_it = tuple(map(str.lower, constraint.path)) == path and isinstance(constraint.value, str)
         if is_it and not has_placeholder(constraint.value) and not is_event_type(constraint.value, ""):
             return str(constraint.value)

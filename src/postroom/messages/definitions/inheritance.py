@@ -77,8 +77,8 @@ def chain_of(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = None) -> C
 
 def merged(chain: Chain) -> Tree:
     """The effective message: each laid over the one it derives from."""
-    effective: Tree = {}
-    for _, layer in reversed(chain):
+    effective: Tree = dict(chain[-1][1]) if chain else {}
+    for _, layer in reversed(chain[:-1]):
         effective = overlay(effective, layer)
     return effective
 

@@ -80,7 +80,7 @@ def base_of_other_kind(message: LintedMessage) -> Iterator[Diagnostic]:
     base = _base(message)
     if base is None:
         return
-    theirs, own = normalise(base), normalise(message.entry)
+    theirs, own = normalise(base), message.written
     for selector, member in METADATA.items():
         before, after = text(theirs, selector), text(own, selector)
         if before and after and member in theirs and canonical_protocol(before) != canonical_protocol(after):

@@ -46,24 +46,23 @@ def _pairs(message: LintedMessage) -> Iterator[tuple[Check, Check]]:
     definition = message.definition
     if definition is None:
         return
-    seen: dict[Hashable, Check] = {}
+    seen: dict[Hashable, Constraint] = {}
     wire = message.wire
     constraints = (*definition.envelope_constraints, *definition.protocol_constraints)
     for constraint in constraints:
         if constraint.value is None or constraint.implied or not constraint.decides:
             continue
-        check = Check(constraint, definition.xid)
         place = _value_of(constraint, definition, message) if constraint.path else constraint.path
         if len(place) > 1 and wire.ignores_case(place[-1]):
             place = (place[0], place[1].lower())
-        known = seen.setdefault(place, check)
-        if known is not check and not (_is_listed(known) and _is_listed(check)):
-            yield known, check
+        known = seen.setdefault(place, constraint)
+        if known is not constraint and not (_is_listed(known) and _is_listed(constraint)):
+            yield Check(known, definition.xid), Check(constraint, definition.xid)
 
 
-def _is_listed(check: Check) -> bool:
+def _is_listed(constraint: Constraint) -> bool:
     """Whether it is one of a list of headers or user properties, in which a name may stand more than once."""
-    return _LISTED.match(check.constraint.at) is not None
+    return _LISTED.match(constraint.at) is not None
 
 
 def _value_of(constraint: Constraint, definition: Definition, message: LintedMessage) -> tuple[str, ...]:

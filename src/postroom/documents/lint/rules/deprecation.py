@@ -7,24 +7,22 @@ from typing import Any
 
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import LintedDocument
-from postroom.messages.definitions.catalog_tree import Tree, local_path, members
+from postroom.documents.lint.subjects import COLLECTIONS, LintedDocument
+from postroom.messages.definitions.catalog_tree import Tree, local_path
 from postroom.model.json_pointers import pointer
 from postroom.model.scalar_types import normal_timestamp
-
-KINDS = {"messagegroups": "messages", "schemagroups": "schemas", "endpoints": "messages"}
 
 
 def without_alternative(document: LintedDocument) -> Iterator[Diagnostic]:
     """What is deprecated names what to use instead."""
-    for steps, deprecated in _deprecated(document):
+    for steps, deprecated in document.deprecated:
         if not deprecated.get("alternative"):
             yield Diagnostic(pointer(steps), "it is deprecated, and no alternative is named.", "Add `alternative`.")
 
 
 def alternative_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
     """The alternative is there."""
-    for steps, deprecated in _deprecated(document):
+    for steps, deprecated in document.deprecated:
         path = _alternative(document, deprecated)
         if path is not None and _find(document.tree, path) is None:
             sentence = f"the catalog has no {path}."
@@ -33,7 +31,7 @@ def alternative_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
 
 def alternative_deprecated(document: LintedDocument) -> Iterator[Diagnostic]:
     """The alternative is not deprecated as well."""
-    for steps, deprecated in _deprecated(document):
+    for steps, deprecated in document.deprecated:
         path = _alternative(document, deprecated)
         found = _find(document.tree, path) if path else None
         if isinstance(found, dict) and (section(found, "deprecated") or section(section(found, "meta"), "deprecated")):
@@ -44,7 +42,7 @@ def alternative_deprecated(document: LintedDocument) -> Iterator[Diagnostic]:
 
 def removal_too_early(document: LintedDocument) -> Iterator[Diagnostic]:
     """Nothing is removed before it is deprecated."""
-    for steps, deprecated in _deprecated(document):
+    for steps, deprecated in document.deprecated:
         effective = normal_timestamp(text(deprecated, "effective"))
         removal = normal_timestamp(text(deprecated, "removal"))
         if effective and removal and removal < effective:
@@ -54,32 +52,16 @@ def removal_too_early(document: LintedDocument) -> Iterator[Diagnostic]:
 
 def docs_variant(document: LintedDocument) -> Iterator[Diagnostic]:
     """The documentation of a deprecation was called docs."""
-    for steps, deprecated in _deprecated(document):
+    for steps, deprecated in document.deprecated:
         if "docs" in deprecated:
             sentence = "docs is another name of documentation."
             yield Diagnostic(pointer((*steps, "docs")), sentence, "Write documentation.")
 
 
-def _deprecated(document: LintedDocument) -> Iterator[tuple[tuple[str, ...], Tree]]:
-    """Every `deprecated` object, with the way to it: on groups themselves, on the meta of what they hold."""
-    for kind, inner in KINDS.items():
-        for name, group in members(document.tree, kind).items():
-            yield from _one((kind, name), group)
-            for one, resource in members(group, inner).items():
-                yield from _one((kind, name, inner, one), resource)
-                yield from _one((kind, name, inner, one, "meta"), section(resource, "meta"))
-
-
-def _one(steps: tuple[str, ...], holder: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
-    deprecated = holder.get("deprecated")
-    if isinstance(deprecated, dict):
-        yield (*steps, "deprecated"), deprecated
-
-
 def _alternative(document: LintedDocument, deprecated: Tree) -> str | None:
     stated = text(deprecated, "alternative")
     path = local_path(stated, document.tree) if stated else None
-    return path if path and path.strip("/").split("/")[0] in KINDS else None
+    return path if path and path.strip("/").split("/")[0] in COLLECTIONS else None
 
 
 def _find(tree: Tree, path: str) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section
-from postroom.documents.lint.subjects import LintedDocument
-from postroom.messages.definitions.catalog_tree import Tree, members
+from postroom.documents.lint.subjects import COLLECTIONS, LintedDocument
+from postroom.messages.definitions.catalog_tree import Tree
 from postroom.messages.definitions.constraints import shorten
 from postroom.model.json_pointers import pointer
 from postroom.model.names import ENTITY_ID_RULE, is_entity_id
@@ -19,7 +19,6 @@ from postroom.model.types import Model
 from postroom.protocols.cloudevents import ENVELOPE
 from postroom.protocols.protocol_table import wire_named
 
-COLLECTIONS = {"messagegroups": "messages", "schemagroups": "schemas", "endpoints": "messages"}
 SINGULAR = {
     "messagegroups": "messagegroup",
     "schemagroups": "schemagroup",
@@ -108,7 +107,7 @@ def _shape(steps: tuple[str, ...]) -> Diagnostic:
 
 def id_other_than_key(document: LintedDocument) -> Iterator[Diagnostic]:
     """The id that an entity states is the key it stands under."""
-    for steps, entity in entities(document):
+    for steps, entity in document.entities:
         name = SINGULAR[steps[-2]] + "id"
         stated = entity.get(name)
         if isinstance(stated, str) and stated != steps[-1]:
@@ -118,7 +117,7 @@ def id_other_than_key(document: LintedDocument) -> Iterator[Diagnostic]:
 
 def id_malformed(document: LintedDocument) -> Iterator[Diagnostic]:
     """Ids are made of a few characters, so that they can stand in URLs and name tables."""
-    for steps, entity in entities(document):
+    for steps, entity in document.entities:
         yield from _malformed(steps[-1], steps)
         if len(steps) == 4:
             yield from _malformed(entity.get("versionid", "1"), (*steps, "versionid"))
@@ -135,7 +134,7 @@ def _malformed(entity_id: Any, steps: tuple[str, ...]) -> Iterator[Diagnostic]:
 def ids_collide(document: LintedDocument) -> Iterator[Diagnostic]:
     """Ids that differ in case only cannot be stored side by side."""
     seen: dict[tuple[str, ...], str] = {}
-    for steps, _ in entities(document):
+    for steps, _ in document.entities:
         known = seen.setdefault((*steps[:-1], steps[-1].lower()), steps[-1])
         if known != steps[-1]:
             sentence = f"{steps[-1]!r} and {known!r} differ in case only, and ids do not."
@@ -148,12 +147,13 @@ def member_misspelt(document: LintedDocument) -> Iterator[Diagnostic]:
         meant = OTHER_COLLECTIONS.get(name.lower()) or _wrong_case(name, tuple(COLLECTIONS))
         if meant:
             yield Diagnostic(pointer((name,)), f"{name} is not read.", f"Did you mean {meant}?")
-    for steps, entity in entities(document):
+    for steps, entity in document.entities:
         kind = steps[-2]
-        for name, value in entity.items():
+        read = _read_by(kind)
+        for name in [one for one in entity if one not in read]:
             meant = _meant(kind, name)
             if name == "format" and meant:
-                meant = _selector(value)
+                meant = _selector(entity[name])
             if meant and meant not in entity:
                 yield _other_name(pointer((*steps, name)), name, meant)
 
@@ -167,7 +167,7 @@ def _other_name(place: str, name: str, meant: str) -> Diagnostic:
 
 def default_version_misplaced(document: LintedDocument) -> Iterator[Diagnostic]:
     """The id of the default Version stands in meta."""
-    for steps, entity in entities(document):
+    for steps, entity in document.entities:
         for name in ("defaultversionid", "latestversionid") if len(steps) == 4 else ():
             if name in entity:
                 yield Diagnostic(pointer((*steps, name)), f"{name} belongs into meta.", "Write meta.defaultversionid.")
@@ -195,6 +195,12 @@ def _meant(kind: str, name: str) -> str:
 
 
 @cache
+def _read_by(kind: str) -> frozenset[str]:
+    """The members that are read, so that nobody meant another one."""
+    return frozenset(name for name in _members_of(kind) if not _meant(kind, name))
+
+
+@cache
 def _members_of(kind: str) -> tuple[str, ...]:
     groups = messaging_model().groups
     if kind in groups:
@@ -205,12 +211,3 @@ def _members_of(kind: str) -> tuple[str, ...]:
 
 def _wrong_case(name: str, known: tuple[str, ...]) -> str:
     return name.lower() if name not in known and name.lower() in known else ""
-
-
-def entities(document: LintedDocument) -> Iterator[tuple[tuple[str, ...], Tree]]:
-    """Every group, message, schema and endpoint with the way to it."""
-    for kind, inner in COLLECTIONS.items():
-        for name, group in members(document.tree, kind).items():
-            yield (kind, name), group
-            for one, resource in members(group, inner).items():
-                yield (kind, name, inner, one), resource

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.subjects import LintedDocument, LintedMessage
@@ -17,6 +19,8 @@ from postroom.protocols.cloudevents import ENVELOPE, media_type
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol, wire_named
 
 SELECTORS = ("envelope", "protocol")
+# Placeholders side by side, the one thing for which a definition is refused whose bases are in order.
+_NEIGHBOURS = b"}{"
 METADATA = {"envelope": "envelopemetadata", "protocol": "protocoloptions"}
 
 _PROTOCOLS = tuple(spelling for wire in PROTOCOLS for spelling in wire.spellings)
@@ -249,6 +253,8 @@ def _content_types(message: LintedMessage) -> Iterator[tuple[str, str]]:
 
 def definition_refused(message: LintedMessage) -> Iterator[Diagnostic]:
     """A definition that cannot be used at all."""
+    if message.refusal is None and _NEIGHBOURS not in msgspec.json.encode(message.effective):
+        return
     if message.definition is None and message.refusal is not None and not is_circle(message):
         inside = message.refusal.place.removeprefix(message.xid).strip("/")
         # The constraint may be inherited; then the message itself is the place.

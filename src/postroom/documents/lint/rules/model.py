@@ -7,8 +7,8 @@ from typing import Any
 
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.rules.document import COLLECTIONS, OBJECTS, entities, messaging_model
-from postroom.documents.lint.subjects import LintedDocument
+from postroom.documents.lint.rules.document import OBJECTS, messaging_model
+from postroom.documents.lint.subjects import COLLECTIONS, LintedDocument
 from postroom.documents.lint.written_properties import TYPE_VARIANTS
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.messages.definitions.registry_rules import read_endpoint, read_message
@@ -31,7 +31,7 @@ def value_refused(document: LintedDocument) -> Iterator[Diagnostic]:
         chosen = {name: value for name, value in selected.items() if value}
         for violation in _checked(model, messages.attributes, {**body, **chosen}):
             yield _refused(message.at(*violation.path), violation)
-    for steps, entity in entities(document):
+    for steps, entity in document.entities:
         if steps[-2] == "messages":
             continue
         kind = model.groups.get(steps[-2])

@@ -48,7 +48,7 @@ _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 
 def property_bare(message: LintedMessage) -> Iterator[Diagnostic]:
     """Attributes of an envelope are objects; a bare value is read as one that has only a value."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         if one.bare and one.area == "envelopemetadata" and one.value is not None:
             yield Diagnostic(
                 one.pointer,
@@ -59,7 +59,7 @@ def property_bare(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def member_misspelt(message: LintedMessage) -> Iterator[Diagnostic]:
     """Members of a property that nobody reads and that look like one that is read."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         for name in () if one.bare else one.written.keys() - MEMBERS:
             close = difflib.get_close_matches(name.lower(), sorted(MEMBERS), n=1, cutoff=0.75)
             if close and close[0] not in one.written:
@@ -68,14 +68,14 @@ def member_misspelt(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def description_empty(message: LintedMessage) -> Iterator[Diagnostic]:
     """A description that is there says something."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         if not one.bare and one.written.get("description") == "":
             yield Diagnostic(f"{one.pointer}/description", "the description is empty.", "Write one, or leave it out.")
 
 
 def type_unknown(message: LintedMessage) -> Iterator[Diagnostic]:
     """The type of a property is one of twelve."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         stated = one.written.get("type")
         if not isinstance(stated, str) or one.bare:
             continue
@@ -89,7 +89,7 @@ def type_unknown(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def type_variant(message: LintedMessage) -> Iterator[Diagnostic]:
     """Types of older texts are read, but have another name today."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         stated = text(one.written, "type")
         present = TYPE_VARIANTS.get(stated.lower(), stated.lower())
         if stated != present and not one.bare:
@@ -100,7 +100,7 @@ def type_variant(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def value_invalid(message: LintedMessage) -> Iterator[Diagnostic]:
     """A value has the type that its property declares."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         value = one.value
         if value is None or _is_open(one):
             continue
@@ -116,7 +116,7 @@ def value_invalid(message: LintedMessage) -> Iterator[Diagnostic]:
 def required_of_value(message: LintedMessage) -> Iterator[Diagnostic]:
     """A fixed value is in every message, so that to write `required: false` beside it says nothing."""
     taken = ALWAYS_REQUIRED + TAKEN_FROM_DEFINITION if message.is_event else ()
-    for one in message.properties:
+    for one in message.doubtful_properties:
         is_compared = one.option is None or one.option.decides
         is_own = one.area == "envelopemetadata" and one.name in taken
         if (
@@ -131,7 +131,7 @@ def required_of_value(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def template_broken(message: LintedMessage) -> Iterator[Diagnostic]:
     """The placeholders of a URI template are letters, digits and underscores in braces."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         if one.type == "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
             yield Diagnostic(
                 one.value_pointer,
@@ -142,14 +142,14 @@ def template_broken(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def braces_literal(message: LintedMessage) -> Iterator[Diagnostic]:
     """Braces in other texts that look like a placeholder and are none."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         if one.type != "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
             yield Diagnostic(one.value_pointer, f"the braces in {_shown(one.value)} are taken literally.")
 
 
 def placeholder_in_type(message: LintedMessage) -> Iterator[Diagnostic]:
     """Only texts of some types may hold placeholders."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         area = one.area if one.area == "envelopemetadata" else message.wire.name
         allowed = OPEN_TYPES.get(area, OTHER_OPEN_TYPES)
         if _is_open(one) and one.type not in (*allowed, "timestamp", "any"):
@@ -159,7 +159,7 @@ def placeholder_in_type(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def timestamp_template(message: LintedMessage) -> Iterator[Diagnostic]:
     """A timestamp is the time of a message, not a template."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         if one.type == "timestamp" and has_placeholder(one.value):
             yield Diagnostic(
                 one.value_pointer,
@@ -170,7 +170,7 @@ def timestamp_template(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def now_variant(message: LintedMessage) -> Iterator[Diagnostic]:
     """Older spellings of "the current time"."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         if one.type == "timestamp" and is_now(one.value) and one.value != NOW:
             sentence = f"{one.value} is another spelling of the current time."
             yield Diagnostic(one.value_pointer, sentence, f"Write {NOW}.")
@@ -178,7 +178,7 @@ def now_variant(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def value_none(message: LintedMessage) -> Iterator[Diagnostic]:
     """The word None as a value is mostly what a generator left behind."""
-    for one in message.properties:
+    for one in message.doubtful_properties:
         if one.value == "None":
             sentence = f"{one.name} must literally be the word 'None'."
             yield Diagnostic(one.value_pointer, sentence, "Leave the value out if none is meant.")

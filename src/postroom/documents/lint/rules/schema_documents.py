@@ -35,9 +35,12 @@ class SchemaChecks:
         self._document = document
         self._is_strict = is_strict
         self._reads_all = reads_all
-        groups = members(document.tree, "schemagroups")
-        self._documents = SchemaDocuments(stored_schemas(document.tree, groups))
         self._types: dict[tuple[str, str], SchemaRefused | None] = {}
+
+    @cached_property
+    def _documents(self) -> SchemaDocuments:
+        groups = members(self._document.tree, "schemagroups")
+        return SchemaDocuments(stored_schemas(self._document.tree, groups))
 
     @cached_property
     def refused(self) -> dict[str, tuple[str, SchemaRefused]]:
