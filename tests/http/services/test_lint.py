@@ -162,3 +162,21 @@ def test_load_obeys_the_setting(tmp_path: Path) -> None:
 )
 def test_lint_of_what_is_no_entity(asgi: AsgiClient, xid: str, status: int) -> None:
     assert asgi.ask("GET", f"/-/lint?xid={xid}").status == status
+
+
+def test_a_schema_may_stand_for_another_one_in_strict_mode_too(strict: AsgiClient) -> None:
+    schemas = {"heat": {"format": "JsonSchema/draft-07", "schema": {"type": "object"}}}
+    assert strict.ask("PUT", "/schemagroups/ovens", {"schemas": schemas}).status == 201
+    strict.ask("PUT", "/schemagroups/shared", {})
+    borrowed = strict.ask("PUT", "/schemagroups/shared/schemas/heat/meta", {"xref": "/schemagroups/ovens/schemas/heat"})
+    assert borrowed.status == 201
+    assert borrowed.json["xref"] == "/schemagroups/ovens/schemas/heat"
+
+
+def test_an_endpoint_goes_with_the_messages_of_its_groups_in_strict_mode(strict: AsgiClient) -> None:
+    assert strict.ask("PUT", OVEN, {**EVENT, "protocol": "NATS", "protocoloptions": {"subject": "o"}}).status == 201
+    endpoint = {"usage": ["consumer"], "messagegroups": [GROUP], "envelope": "CloudEvents/1.0"}
+    assert strict.ask("PUT", "/endpoints/ovens", {**endpoint, "protocol": "NATS"}).status == 201
+    refused = strict.ask("PUT", "/endpoints/ovens", {**endpoint, "protocol": "MQTT/5.0"})
+    assert refused.status == 400
+    assert "messagegroup_of_other_kind" in refused.json["detail"]
