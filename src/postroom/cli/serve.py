@@ -51,6 +51,7 @@ def command(
     A client can set the capabilities so that no client may change them any more; --reset-capabilities is the way back.
     """
     from postroom.http.server.serve import serve
+    from postroom.ui.website import open_pages
 
     serve(
         settings_from(
@@ -69,5 +70,6 @@ def command(
             tls_cert=tls_cert,
             tls_key=tls_key,
         ),
+        open_pages,
         resets_capabilities=reset_capabilities,
     )

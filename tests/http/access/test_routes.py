@@ -12,6 +12,7 @@ from postroom.access.keys import create_key
 from postroom.catalog.open_store import open_store
 from postroom.http.access.routes import ACCESS, ENTITIES, GROUP, LINK, MESSAGE, ROLES, SCHEMA, SERVICES, Role, Route
 from postroom.http.messagecatalog.mount import HANDLERS as CATALOG_KINDS
+from postroom.http.operations.server_process import ServerProcess
 from postroom.http.operations.service_operations import CONFIGURATION
 from postroom.http.operations.service_operations import SERVICES as OPERATIONS
 from postroom.http.server.app import create_app
@@ -22,6 +23,7 @@ from postroom.replication.replicas.apply_units import STATES
 from postroom.replication.subscriptions import subscription_store
 from postroom.settings import Settings
 from postroom.store.interface import Store
+from postroom.ui.website import open_pages
 from tests.http.requests import AsgiClient, Reply
 
 SETTINGS = Settings(
@@ -43,7 +45,7 @@ class Service:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.client = AsgiClient(create_app(store, SETTINGS))
+        self.client = AsgiClient(create_app(store, SETTINGS, ServerProcess(pages=open_pages(SETTINGS))))
         self.keys: dict[str, str] = {}
         with store.write() as tx:
             for role in ROLES[1:]:

@@ -43,6 +43,8 @@ without grants nothing of it is seen.
 _CONFIRM = re.compile(rb"/(-/)?subscriptions/[^/]+/confirm")
 """What a sink calls that agrees to a subscription; it was sent a key for this, and has no other credentials."""
 RETRY_AFTER = "10"
+_ASSETS = re.compile(rb"/(-/)?ui/-/assets/[^/]+")
+"""What pages look like and how they behave, which is the same for everybody; also that on which one signs in."""
 SIGN_IN_PATHS = frozenset({LOGIN.encode(), CALLBACK.encode()})
 """What needs no credentials where people can sign in with a browser."""
 LONGEST_CREDENTIALS = 16 * 1024
@@ -99,7 +101,7 @@ class Doors:
         return found
 
     def _is_open(self, path: bytes) -> bool:
-        return path in self._open_paths or _CONFIRM.fullmatch(path) is not None
+        return path in self._open_paths or any(one.fullmatch(path) is not None for one in (_CONFIRM, _ASSETS))
 
     def _is_preflight(self, scope: Scope, headers: Headers) -> bool:
         """Whether a browser asks for a page of an origin that cors_origins names: it sends no credentials with that

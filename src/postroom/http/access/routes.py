@@ -146,6 +146,7 @@ SERVICES: tuple[Route, ...] = (
         "with the key that the sink was sent",
         f"{SUBSCRIPTION}/confirm?key=KEY",
     ),
+    _anyone("/ui"),
     _anyone("/-/replication", on=""),
     _anyone("/-/replication/overview"),
     _anyone("/-/replication/entries", "POST", body=[GROUP]),

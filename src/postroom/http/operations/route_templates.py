@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postroom.http.server.web_pages import NAME as PAGES
 from postroom.http.services.mounts import MOUNTS
 from postroom.http.xregistry.configuration import METHODS
 from postroom.registry.read.short_urls import PREFIX as SHORT
@@ -20,8 +21,8 @@ COLLECTIONS = frozenset({*ENTITIES[1::2], BELOW["versions"]})
 VERSION = f"{RESOURCE}/versions/{{versionid}}"
 METHOD_NAMES = frozenset({"GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS"})
 
-_FIXED = {f"/{name}": f"/{name}" for name in METHODS} | {f"/{name}": f"/{name}" for name in MOUNTS}
-_MOUNTED = {name: f"/{name}/…" for name in MOUNTS}
+_FIXED = {f"/{name}": f"/{name}" for name in (*METHODS, *MOUNTS, PAGES)}
+_MOUNTED = {name: f"/{name}/…" for name in (*MOUNTS, PAGES)}
 
 
 def route_of(path: str) -> str:

@@ -10,6 +10,7 @@ from postroom.http.operations.registry_metrics import registry_metrics
 from postroom.http.operations.shared_metrics import SharedMetrics
 from postroom.http.server.event_streams import Streams
 from postroom.http.server.thread_pools import Pools
+from postroom.http.server.web_pages import WebPages
 from postroom.prometheus_text import MetricFamily
 from postroom.replication.replicas.link_runner import LinkRunner
 from postroom.replication.subscriptions.dispatcher import EventDispatcher
@@ -19,7 +20,9 @@ from postroom.store.interface import Store
 class ServerProcess:
     """One process that answers. Without a folder to share measurements in, it is the only one."""
 
-    def __init__(self, metrics_folder: str = "") -> None:
+    def __init__(self, metrics_folder: str = "", pages: WebPages | None = None) -> None:
+        self.pages = pages
+        """What shows the registry to people, where there is something that does."""
         self.metrics = ProcessMetrics()
         self._shared = SharedMetrics(self.metrics, metrics_folder) if metrics_folder else None
         self._dispatcher: EventDispatcher | None = None

@@ -30,9 +30,10 @@ from postroom.http.server.response import Response, Stream
 from postroom.http.server.response_cache import ResponseCache
 from postroom.http.server.response_encoding import completed
 from postroom.http.server.thread_pools import ClientGone, Pools, RequestRunner, listening
+from postroom.http.server.web_pages import prefers_page
 from postroom.http.services.match_and_make import NDJSON, MakeOrder
 from postroom.http.xregistry.configuration import answer_probe
-from postroom.http.xregistry.dispatch import answer, answer_with, finish, next_piece, refuse
+from postroom.http.xregistry.dispatch import answer, answer_with, finish, next_piece, refuse, varying
 from postroom.http.xregistry.plain_read import PlainReader
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Access, Capabilities
@@ -53,8 +54,8 @@ PIECE = 256 * 1024
 SCHEMA_REGISTRY = "/-/confluent"
 UNKNOWN_BASE = "http://localhost"
 
-Key = tuple[str, str, bytes, bool, int]
-"""What answers differ by: base URL, path, query, whether they may be compressed, and what is visible."""
+Key = tuple[str, str, bytes, bool, bool, int]
+"""What answers differ by: base URL, path, query, whether they may be compressed or are to be pages, what is visible."""
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
 for _type in (Access, Capabilities, Cursor, MakeOrder, Model):
@@ -245,12 +246,13 @@ class Edge:
         return True
 
     def _read_plainly(self, key: Key, admission: Admission) -> Representation | None:
-        base, path, query, gzips, _ = key
-        if query:
+        base, path, query, gzips, is_page, _ = key
+        if query or (is_page and self._process.pages is not None):
             return None
         given = self._plain.answer(Request(method="GET", path=path, base=base, permissions=admission.permissions))
         if given is None:
             return None
+        given = varying(given) if self._process.pages is not None else given
         return self._kept(key, self._cache.revision, represent(given, "GET", gzips), given.part)
 
     def _kept(self, key: Key, revision: int, made: Representation, part: str) -> Representation:
@@ -270,14 +272,11 @@ class Edge:
                 body = await read_body(scope, receive, self._settings)
                 request = msgspec.structs.replace(request, body=body)
                 refuse_foreign_writes(request, self._origins)
-            except RegistryProblem as refused:
-                problem = refused
+            except RegistryProblem as found:
+                problem = found
         if problem is not None:
-            await self._send(
-                represent(refuse(problem, request, named_release(request.query)), request.method, gzips=False),
-                request,
-                send,
-            )
+            refused = refuse(problem, request, named_release(request.query), pages=self._process.pages)
+            await self._send(represent(refused, request.method, gzips=False), request, send)
             return
         with suppress(ClientGone):
             await self._respond(request, scope, receive, send, admitted)
@@ -365,13 +364,14 @@ class Edge:
                 lambda: self._represented(answer(request, self._store, self._settings, self._process), request)
             )
             if given.after is not None:
-                ready = partial(finish, given, request, self._store, self._settings)
+                ready = partial(finish, given, request, self._store, self._settings, self._process.pages)
                 made, given = await runner.run(lambda: self._represented(ready(), request), self._pools.fetches)
             if made.pieces is not None and is_old:  # HTTP/1.0 has no chunks, so what it gets has to be whole
                 body = b"".join([piece async for piece in self._pieces(made.pieces, runner, request)])
                 made = msgspec.structs.replace(made, pieces=None, body=body)
         except RegistryProblem as problem:
-            given = refuse(problem, request, named_release(request.query), problem.__cause__)
+            release, pages = named_release(request.query), self._process.pages
+            given = refuse(problem, request, release, problem.__cause__, pages)
             made = represent(given, request.method, gzips=False)
         return made, given
 
@@ -447,7 +447,8 @@ def _first_headers(scope: Scope) -> dict[bytes, bytes]:
 def _key(base: str, scope: Scope, headers: dict[bytes, bytes], admission: Admission) -> Key:
     """The dialect is part of the query (`specversion`)."""
     gzips = takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
-    return base, _path(scope), scope.get("query_string", b""), gzips, admission.visibility
+    is_page = prefers_page(headers.get(b"accept", b"").decode("latin-1"))
+    return base, _path(scope), scope.get("query_string", b""), gzips, is_page, admission.visibility
 
 
 def _unchanged(headers: RawHeaders) -> RawHeaders:

@@ -43,7 +43,7 @@ def represent(answer: Response, method: str, gzips: bool) -> Representation:
     if method == "GET" and answer.status in TAGGED:
         etag = tag(headers, body)
     if answer.stream is None and _can_compress(headers):
-        headers["Vary"] = "Accept-Encoding"
+        headers["Vary"] = _varying(headers)
         if gzips and len(body) >= SMALLEST_COMPRESSED:
             body = gzip.compress(body, compresslevel=6, mtime=0)
             headers["Content-Encoding"] = "gzip"
@@ -56,7 +56,7 @@ def represent(answer: Response, method: str, gzips: bool) -> Representation:
 def _in_pieces(answer: Response, pieces: Iterator[bytes], gzips: bool) -> Representation:
     headers = dict(answer.headers)
     if _can_compress(headers):
-        headers["Vary"] = "Accept-Encoding"
+        headers["Vary"] = _varying(headers)
         if gzips:
             pieces, headers["Content-Encoding"] = _gzipped(pieces), "gzip"
     return Representation(status=answer.status, headers=_raw(headers, answer), body=b"", pieces=pieces)
@@ -97,6 +97,10 @@ def matches(condition: str, etag: str) -> bool:
     if condition.strip() == "*":
         return True
     return any(part.strip().removeprefix("W/") == etag for part in condition.split(","))
+
+
+def _varying(headers: dict[str, str]) -> str:
+    return ", ".join(filter(None, (headers.get("Vary"), "Accept-Encoding")))
 
 
 def _can_compress(headers: dict[str, str]) -> bool:

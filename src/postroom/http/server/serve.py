@@ -19,14 +19,15 @@ from postroom.settings import Settings
 from postroom.urls import masked
 
 if TYPE_CHECKING:
+    from postroom.http.server.worker_processes import OpenPages
     from postroom.store.interface import Store
 
 LOG = logging.getLogger(__name__)
 BACKLOG = 2048
 
 
-def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
-    """Serve until a signal says stop."""
+def serve(settings: Settings, open_pages: OpenPages | None = None, *, resets_capabilities: bool = False) -> None:
+    """Serve until a signal says stop, with the web pages that are handed in."""
     from postroom.catalog.credentials import NO_KEY
     from postroom.catalog.open_store import open_store, warn_if_world_readable
     from postroom.http.server.allowed_hosts import AllowedHosts
@@ -53,7 +54,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
                     reset_capabilities(transaction)
             check_access(settings, store)
         warn_if_world_readable(settings.db)
-        run(settings, sockets)
+        run(settings, sockets, open_pages)
 
 
 def default_database() -> str:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 import uvicorn
@@ -31,6 +31,7 @@ from postroom.settings import Settings
 
 if TYPE_CHECKING:
     from postroom.http.server.asgi import ASGIApp
+    from postroom.http.server.web_pages import WebPages
 
 LOG = logging.getLogger("postroom.http")
 START_SECONDS = 30
@@ -63,15 +64,19 @@ class Logs:
         server.handlers = logger.handlers
 
 
-def run(settings: Settings, sockets: list[socket.socket]) -> None:
+OpenPages: TypeAlias = "Callable[[Settings], WebPages]"
+"""What makes the web pages, in each process: a function of a module, so that a process that starts can find it."""
+
+
+def run(settings: Settings, sockets: list[socket.socket], open_pages: OpenPages | None = None) -> None:
     """Answer on the sockets until a signal says stop; the second one, if there is one, is for the schema registry."""
     with _metrics_folder(settings) as folder:
-        _run(settings, sockets, folder)
+        _run(settings, sockets, folder, open_pages)
 
 
-def _run(settings: Settings, sockets: list[socket.socket], metrics_folder: str) -> None:
+def _run(settings: Settings, sockets: list[socket.socket], metrics_folder: str, open_pages: OpenPages | None) -> None:
     own = tuple(sockets) if settings.workers == 1 else ()
-    factory = functools.partial(worker_app, settings, Logs(), os.getpid(), metrics_folder, own)
+    factory = functools.partial(worker_app, settings, Logs(), os.getpid(), metrics_folder, own, open_pages)
     config = configuration(settings, factory)
     address = Address(
         settings.host, sockets[0].getsockname()[1], bool(settings.tls_cert), settings.schema_registry_port
@@ -138,7 +143,12 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 
 
 def worker_app(
-    settings: Settings, logs: Logs, parent: int, metrics_folder: str = "", sockets: tuple[socket.socket, ...] = ()
+    settings: Settings,
+    logs: Logs,
+    parent: int,
+    metrics_folder: str = "",
+    sockets: tuple[socket.socket, ...] = (),
+    open_pages: OpenPages | None = None,
 ) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     import postroom.catalog.entity_lint  # noqa: F401  # so that the first write need not wait for it
@@ -162,7 +172,7 @@ def worker_app(
         store = open_store(
             settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
         )
-        process = ServerProcess(metrics_folder)
+        process = ServerProcess(metrics_folder, open_pages(settings) if open_pages is not None else None)
         app = create_app(store, settings, process)
     except PostroomError as error:
         LOG.error("%s", error)  # noqa: TRY400  # a sentence, not a traceback

@@ -19,7 +19,8 @@ from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import MustFetch, completed
 from postroom.http.server.thread_pools import busy, is_small_write
-from postroom.http.services.mounts import is_free, links_to_other_apis, mounted, own_refusal
+from postroom.http.server.web_pages import WebPages, is_refused_as_page, page_request
+from postroom.http.services.mounts import MOUNTS, is_free, links_to_other_apis, mounted, own_refusal
 from postroom.http.xregistry import configuration, entities
 from postroom.http.xregistry.preconditions import check_method
 from postroom.model.includes import Fetch, refuse_fetch
@@ -38,6 +39,8 @@ from postroom.store.interface import Store
 if TYPE_CHECKING:
     from postroom.http.operations.server_process import ServerProcess
 
+SERVICES = frozenset({*MOUNTS, *configuration.METHODS})
+"""What no page stands for."""
 WRITES = frozenset({"PUT", "PATCH", "POST", "DELETE"})
 LOG = logging.getLogger("postroom.http")
 
@@ -48,14 +51,17 @@ def answer(request: Request, store: Store, settings: Settings, process: ServerPr
     Everything from here on gets the store as the one who asks may see it.
     """
     store = _seen(store, request)
-    return _answered(lambda: _begun(request, store, settings, process), request, store, settings)
+    pages = process.pages if process is not None else None
+    return _answered(lambda: _begun(request, store, settings, process), request, store, settings, pages)
 
 
-def finish(made: Response, request: Request, store: Store, settings: Settings) -> Response:
+def finish(
+    made: Response, request: Request, store: Store, settings: Settings, pages: WebPages | None = None
+) -> Response:
     """The answer with what has to be fetched for it, which may take as long as other hosts do."""
     store = _seen(store, request)
     return _answered(
-        lambda: completed(made.after(made) if made.after else made, request, settings), request, store, settings
+        lambda: completed(made.after(made) if made.after else made, request, settings), request, store, settings, pages
     )
 
 
@@ -92,15 +98,18 @@ def _begun(request: Request, store: Store, settings: Settings, process: ServerPr
         return msgspec.structs.replace(made, after=lambda given: given)
 
 
-def _answered(make: Callable[[], Response], request: Request, store: Store, settings: Settings) -> Response:
+def _answered(
+    make: Callable[[], Response], request: Request, store: Store, settings: Settings, pages: WebPages | None = None
+) -> Response:
     try:
         return make()
     except RegistryProblem as problem:
-        return refuse(problem, request, _release(request, store))
+        return refuse(problem, request, _release(request, store), pages=pages)
     except DeadlinePassed:
-        return refuse(_late(request, settings), request, named_release(request.query))
+        return refuse(_late(request, settings), request, named_release(request.query), pages=pages)
     except Exception as error:  # noqa: BLE001 - a defect of ours: the client gets an answer, the log says which it was
-        return refuse(RegistryProblem("server_error", request.path), request, named_release(request.query), cause=error)
+        defect = RegistryProblem("server_error", request.path)
+        return refuse(defect, request, named_release(request.query), cause=error, pages=pages)
 
 
 def _late(request: Request, settings: Settings) -> RegistryProblem:
@@ -109,11 +118,17 @@ def _late(request: Request, settings: Settings) -> RegistryProblem:
 
 
 def refuse(
-    problem: RegistryProblem, request: Request, release: OlderRelease | None = None, cause: BaseException | None = None
+    problem: RegistryProblem,
+    request: Request,
+    release: OlderRelease | None = None,
+    cause: BaseException | None = None,
+    pages: WebPages | None = None,
 ) -> Response:
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
     _log(problem, request, instance, cause)
+    if pages is not None and is_refused_as_page(request, SERVICES):
+        return pages.refuse(problem, request, instance)
     own = own_refusal(request.path)
     if own is not None:
         return completed(own(problem), request, Settings())
@@ -144,6 +159,9 @@ def _release(request: Request, store: Store) -> OlderRelease | None:
 def _dispatch(request: Request, store: Store, settings: Settings, process: ServerProcess | None) -> Response:
     if request.path.startswith(SHORT):
         return configuration.answer_short(request, store)
+    pages = process.pages if process is not None else None
+    if pages is not None and (for_page := page_request(request, store)) is not None:
+        return pages.answer(for_page, store, settings)
     if found := mounted(request, store):
         mount, inner = found
         return mount(inner, store, settings)
@@ -152,11 +170,17 @@ def _dispatch(request: Request, store: Store, settings: Settings, process: Serve
         return _service(name, request, store, settings, process)
     if request.method not in WRITES:
         with store.read() as tx:
-            return _registry(tx, request, name, settings)
+            made = _registry(tx, request, name, settings)
+        return varying(made) if pages is not None and name is None else made
     fetch = _includes(request, name, store, settings) if configuration.may_have_includes(request) else refuse_fetch
     return write_checked(
         store, lambda tx: _registry(tx, request, name, settings, fetch), is_small=is_small_write(request)
     )
+
+
+def varying(made: Response) -> Response:
+    """An answer about an entity where clients that prefer HTML get a page."""
+    return msgspec.structs.replace(made, headers={**made.headers, "Vary": "Accept"})
 
 
 def _includes(request: Request, name: str | None, store: Store, settings: Settings) -> Fetch:

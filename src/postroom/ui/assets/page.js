@@ -1,0 +1,87 @@
+// Pages work without this. It shows how long ago things were, copies, and loads what takes its time on its own.
+
+const STEPS = [[60, "second"], [60, "minute"], [24, "hour"], [30.4, "day"], [12, "month"], [Infinity, "year"]];
+const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+
+function ago(then) {
+  let amount = (then - Date.now()) / 1000;
+  for (const [size, unit] of STEPS) {
+    if (Math.abs(amount) < size) return words.format(Math.round(amount), unit);
+    amount /= size;
+  }
+}
+
+customElements.define("relative-time", class extends HTMLElement {
+  connectedCallback() {
+    const time = this.querySelector("time");
+    const then = time && Date.parse(time.dateTime);
+    if (!then) return;
+    time.title = new Date(then).toLocaleString();
+    time.textContent = ago(then);
+  }
+});
+
+customElements.define("copy-button", class extends HTMLElement {
+  connectedCallback() {
+    const button = this.querySelector("button");
+    if (!button || !navigator.clipboard) return;
+    const name = button.textContent;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.dataset.text ?? this.parentElement.querySelector("pre").textContent);
+      button.textContent = this.dataset.copied;
+      setTimeout(() => { button.textContent = name; }, 1500);
+    });
+  }
+});
+
+// A part of a page that is made by itself: the link in it leads to the same for those without scripts.
+customElements.define("load-part", class extends HTMLElement {
+  connectedCallback() {
+    if (this.dataset.src) this.load(this.dataset.src);
+    this.addEventListener("click", (event) => {
+      const link = event.target.closest("a[data-part]");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.load(link.href);
+    });
+    this.addEventListener("submit", (event) => {
+      const form = event.target;
+      if (form.method !== "get") return;
+      event.preventDefault();
+      this.load(`${form.action}?${new URLSearchParams(new FormData(form))}`);
+    });
+    this.addEventListener("change", (event) => {
+      if (event.target.matches("select")) event.target.form?.requestSubmit();
+    });
+  }
+
+  async load(address) {
+    const url = new URL(address, location.href);
+    url.searchParams.set("part", "1");
+    this.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(url, { headers: { accept: "text/html" } });
+      show(this, await answer.text());
+    } catch (error) {
+      this.textContent = String(error);
+    }
+    this.removeAttribute("aria-busy");
+  }
+});
+
+// The content of a page, or of a part of one, in place of what an element has.
+export function show(element, html) {
+  const made = new DOMParser().parseFromString(html, "text/html");
+  const main = made.querySelector("main") ?? made.body;
+  element.replaceChildren(...[...main.childNodes].map((node) => document.adoptNode(node)));
+}
+
+document.addEventListener("keydown", (event) => {
+  const field = document.querySelector("[data-search]");
+  const writes = event.target.closest("input, textarea, select, [contenteditable]");
+  if (event.key !== "/" || writes || !field || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  field.focus();
+  field.select();
+});

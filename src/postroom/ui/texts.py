@@ -1,0 +1,201 @@
+"""All texts of the pages, in English. A translation is another module with these names."""
+
+product = "Postroom"
+skip = "Skip to content"
+language = "en"
+
+# Navigation
+nav = "Main"
+NAVIGATION = (("/", "Catalog"),)
+"""Pages that every page leads to, by their paths."""
+breadcrumb = "You are here"
+home = "Registry"
+json_twin = "This page as JSON"
+footer_api = "API"
+
+# Home
+home_title = "What is on your channels"
+home_lead = "Messages, their payloads, and the endpoints that carry them."
+home_recent = "Lately"
+home_all = "All {count:,}"
+home_empty = "Nothing is described here yet"
+home_empty_lead = "A catalog says which messages there are, what is in them, and where they go. Load one:"
+home_empty_demo = "The demonstration catalog of the source tree"
+home_empty_file = "A file of your own: xRegistry, CloudEvents, in any dialect"
+home_empty_other = "Everything that another registry has"
+home_empty_after = "Then reload this page."
+nothing_recent = "Nothing has changed yet."
+changed_by = "by {actor}"
+and_more = "and {count:,} more"
+
+ACTIONS = {"created": "created", "updated": "changed", "deleted": "deleted", "deprecation": "deprecated"}
+NOUNS = {
+    "messagegroups": ("message group", "message groups"),
+    "schemagroups": ("schema group", "schema groups"),
+    "endpoints": ("endpoint", "endpoints"),
+    "messages": ("message", "messages"),
+    "schemas": ("schema", "schemas"),
+    "versions": ("version", "versions"),
+}
+"""Names of types that people know; others are shown as the model has them."""
+
+
+def noun(plural: str, count: int = 2) -> str:
+    """The name of a collection, or of one of its members."""
+    one, many = NOUNS.get(plural, (plural, plural))
+    return one if count == 1 else many
+
+
+def counted(plural: str, count: int) -> str:
+    """How many members a collection has."""
+    return f"{count:,} {noun(plural, count)}"
+
+
+# Entities
+collection_empty = "There are none yet."
+collection_empty_write = "They are written by the API, or loaded from a file:"
+next_page = "Next page"
+first_page = "First page"
+more_attributes = "More attributes"
+documentation = "Documentation"
+labels = "Labels"
+modified = "Changed"
+created = "Created"
+version = "Version"
+deprecated = "Deprecated"
+deprecated_since = "since"
+deprecated_removal = "to be removed"
+deprecated_alternative = "Use instead:"
+facts = "Facts"
+description = "Description"
+
+# Groups
+group_endpoints = "Endpoints that carry it"
+group_no_endpoints = "No endpoint names this group."
+endpoint_groups = "Message groups it carries"
+endpoint_no_groups = "It names no message group, and carries only the messages it owns."
+endpoint_addresses = "Where it is"
+endpoint_usage = "Used by"
+group_missing = "not in this catalog, or not yours to see"
+USAGES = {"producer": "producers", "consumer": "consumers", "subscriber": "subscribers"}
+
+# Definitions
+words_event = "A CloudEvent{type}"
+words_message = "A message{type}"
+words_type = " of type {type}"
+words_protocol = " sent over {protocol}"
+words_any = " for any protocol"
+words_content = ", with a payload of {type}."
+words_media = " as {type}"
+words_schema = ", whose payload follows a schema in {format}{media}."
+definition_demands = "What it demands"
+envelope_attributes = "Envelope attributes"
+protocol_properties = "Protocol properties"
+column_name = "Name"
+column_value = "Value"
+column_type = "Type"
+column_needed = "Needed"
+column_says = "Who says so"
+needed = "required"
+optional = "optional"
+says_itself = "this definition"
+implied_by = "follows from {name}"
+said_by_cloudevents = "CloudEvents"
+any_value = "any"
+placeholder_title = "A placeholder: whatever is there is bound to the variable {name}"
+never_decides = "Never compared, because brokers rewrite it."
+constraints_more = "{count:,} more are not shown here; the JSON has them all."
+no_constraints = "It demands nothing of envelope and protocol."
+payload = "Payload"
+payload_none = "It has no payload schema: any payload fits."
+payload_missing = "Its schema {reference} cannot be shown: {reason}."
+payload_tree = "Members"
+payload_text = "As written"
+payload_more = "{count:,} more members are not shown here."
+payload_no_members = "The members of this schema cannot be listed; its text says what it is."
+payload_is = "Its schema is"
+member = "Member"
+one_of = "one of"
+refused = "This definition cannot be used"
+carriers = "Endpoints that carry it"
+no_carriers = "No endpoint names its group."
+derived = "Definitions that derive from it"
+bases = "Derives from"
+findings = "Findings of lint"
+SEVERITIES = {"error": "Error", "warning": "Warning", "info": "Remark"}
+history = "History"
+
+# Schemas
+schema_users = "Messages that use it"
+schema_no_users = "No message of this catalog refers to it."
+schema_document = "The document itself"
+schema_versions = "Versions"
+schema_no_document = "There is no document of this schema here."
+
+# Problems
+problem_other = "This did not work"
+problem_other_advice = (
+    "Try again in a moment. If it stays like this, tell whoever runs this service, with the number below."
+)
+problem_use_key = (
+    "This registry lets nobody in without a key. Your browser asks for one: the user is the id of the key, "
+    "the password its secret. Whoever administers the registry makes keys with `postroom keys create`."
+)
+problem_sign_in = "Sign in"
+problem_home = "To the first page"
+problem_number = "Number of this problem in the log"
+PROBLEM_HEADINGS = {
+    401: "Please sign in",
+    403: "That is not yours to do",
+    404: "There is nothing here",
+    405: "That cannot be done here",
+    413: "That is too much at once",
+    429: "Too many requests",
+    503: "Not available right now",
+}
+PROBLEM_ADVICE = {
+    400: "Look at the address: something in it is not as it has to be.",
+    401: "You can read and do what somebody granted to you, once you have signed in.",
+    403: "Whoever owns that part of the registry, or an administrator, can grant it to you.",
+    404: "It may have been deleted or renamed, or you may not see it. Look for it from the first page on.",
+    405: "This page can only be read.",
+    413: "Send less, or in several pieces.",
+    429: "Wait a little, then try again.",
+    503: "Wait a little, then try again. Nothing was lost.",
+}
+
+# Copying
+copy = "Copy"
+copied = "Copied"
+
+# Examples
+example = "Example"
+example_of = "Example of {name}"
+example_lead = "Make an example message"
+example_make = "Make"
+example_another = "Another one"
+protocol = "Protocol"
+mode = "Mode"
+SNIPPETS = {
+    "Record": "As a record",
+    "curl": "Send it with curl",
+    "kcat": "Send it with kcat",
+    "mosquitto_pub": "Send it with mosquitto_pub",
+    "nats": "Send it with nats",
+    "match": "Ask which definition it fits",
+    "Python": "Make one like it in Python",
+}
+
+# History
+history_of = "History of {xid}"
+history_lead = "Show what changed from state to state"
+history_single = "It is as it was written first."
+history_from = "From"
+history_to = "to"
+history_compare = "Compare"
+history_same = "These are the same state."
+history_nothing = "Nothing that anybody would notice."
+PROOFS = {
+    "producers": "A message that fitted before and does not fit now",
+    "consumers": "A message that fits now and did not fit before",
+}
