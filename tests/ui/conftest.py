@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Request
+from playwright.sync_api import ConsoleMessage, Page, Request, expect
 
 from postroom.catalog.open_store import open_store
 from postroom.catalog.sources import read_source
@@ -37,6 +37,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+def wait_for_parts(page: Page) -> None:
+    """Wait until what loads on its own is there."""
+    page.wait_for_load_state("load")
+    expect(page.locator("[aria-busy]")).to_have_count(0, timeout=20_000)
+
+
 class Visitor:
     """Somebody with a browser, who sees to it that pages load nothing of others and break no policy."""
 
@@ -61,7 +67,7 @@ class Visitor:
         answer = self.page.goto(self.base + path)
         assert answer is not None
         assert answer.status == status, path
-        self.page.wait_for_load_state("networkidle")
+        wait_for_parts(self.page)
         return self.page
 
     def check(self) -> None:

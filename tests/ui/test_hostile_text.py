@@ -13,7 +13,7 @@ from postroom.registry.operations import import_document
 from postroom.ui.markdown import markdown
 from postroom.ui.safe_text import safe_link, visible
 from tests.http.running_service import locate, serving
-from tests.ui.conftest import Visitor
+from tests.ui.conftest import Visitor, wait_for_parts
 
 SCRIPTS = (
     "<script>document.title='taken'</script>",
@@ -164,7 +164,7 @@ def test_what_is_enormous_leaves_a_page_usable(browser: Browser, hostile: str, p
     assert answer is not None
     assert answer.status == 200
     assert len(answer.body()) < 1_500_000
-    page.wait_for_load_state("networkidle")
+    wait_for_parts(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.click("text=Postroom")
     page.wait_for_url("**/ui/")
