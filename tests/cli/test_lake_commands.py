@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -246,3 +247,19 @@ def test_reprocess_says_of_how_many_rows_no_record_was_kept(
     assert (told["rows"], told["without_record"], told["moved"], told["batch"]) == (rows, rows, {}, None)
     assert execute([*arguments[:-1], "/messagegroups/x/messages/y"]) == 2
     assert "there is no table of this message" in capsys.readouterr().err
+
+
+def test_erase_reads_conditions_from_standard_input(
+    lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    xid, rows = max(entry.landed.items(), key=lambda found: found[1])
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"_definition = '{xid}'\n\noutcome = 'unmatched'\n"))
+    assert execute(["erase", "--lake", lake, "--where", "-", "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert rows in told["rows"].values()
+    assert told["rows"]["_dead_letters"] == entry.dead["unmatched"]
+    assert told["batch"] is None
+    assert execute(["erase", "--lake", lake, "--where", "_batch = 'none'"]) == 0
+    assert "No row of any table is meant." in capsys.readouterr().out
+    assert execute(["tidy", "--lake", lake, "--records-older-than", "soon"]) == 2
+    assert "90d, 12h or 30m" in capsys.readouterr().err

@@ -35,6 +35,7 @@ COMMANDS = {
     "replay": "Send dead letters through the present catalog again.",
     "backfill": "Lift payload members into the columns that they have by now.",
     "reprocess": "Judge landed rows anew by the present catalog.",
+    "erase": "Remove the rows, records and dead letters of a person.",
     "tidy": "Bring small files of tables together, and remove old ones.",
     "sql": "Run one SELECT over a lake with DuckDB.",
     "links": "List and change the links that a service runs by itself.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +14,24 @@ from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
     from postroom.pipeline.lake.compaction import Upkeep
+
+
+class Age(click.ParamType[timedelta]):
+    """How old something is, as 90d, 12h or 30m."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Read it; what is one already stays."""
+        if isinstance(value, timedelta):
+            return value
+        found = re.fullmatch(r"([0-9]{1,6})([dhm])", str(value))
+        if found is None:
+            self.fail(f"{value!r} is no age; one is 90d, 12h or 30m", param, ctx)
+        return timedelta(**{{"d": "days", "h": "hours", "m": "minutes"}[found[2]]: int(found[1])})
+
+
+AGE = Age()
 
 
 @postroom_command(example="postroom tidy --lake lake")
@@ -26,6 +46,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="Remove exchanged files from the disk after so long; who reads an older version then no longer can.",
 )
+@click.option(
+    "--dead-letters-older-than", type=AGE, metavar="AGE", help="Remove dead letters of that age: 90d, 12h, 30m."
+)
+@click.option("--records-older-than", type=AGE, metavar="AGE", help="Remove kept records of that age; their rows stay.")
 @click.option("--dry-run", is_flag=True, help="Only say which files would be brought together; nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @setting("storage", "KEY=VALUE")
@@ -35,6 +59,8 @@ def command(
     target_mb: int,
     most_mb: int,
     keep_hours: int,
+    dead_letters_older_than: timedelta | None,
+    records_older_than: timedelta | None,
     dry_run: bool,
     as_json: bool,
     storage: tuple[str, ...],
@@ -61,6 +87,8 @@ def command(
             target_mb=target_mb,
             most_mb=most_mb,
             keep_hours=keep_hours,
+            dead_letters_kept=dead_letters_older_than,
+            records_kept=records_older_than,
             dry_run=dry_run,
         )
     if as_json:
@@ -73,7 +101,9 @@ def command(
 
 def print_upkeep(done: Upkeep, dry_run: bool) -> None:
     """What was done, for people."""
+    from postroom.pipeline.lake.lake import DEAD_LETTERS
     from postroom.pipeline.summary import counted
+    from postroom.pipeline.worker.table_layout import RECORDS
 
     changed = [table for table in done.tables if table.compacted or table.removed]
     if changed:
@@ -86,5 +116,8 @@ def print_upkeep(done: Upkeep, dry_run: bool) -> None:
     )
     if done.orphans or done.catalogs:
         click.echo(f"Also removed: {done.orphans:,} files of batches that died, {done.catalogs:,} unused catalogs.")
+    for folder, what in ((DEAD_LETTERS, "dead letter"), (RECORDS, "kept record")):
+        if folder in done.expired:
+            click.echo(f"{'Would also be' if dry_run else 'Also'} removed: {counted(done.expired[folder], what)}.")
     if not done.is_complete:
         click.echo("There is more to do than --most-mb allows in one run: run it again.")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from postroom.pipeline.lake.ledger import LedgerEntry as LedgerEntry
     from postroom.pipeline.python_api import sort as sort
     from postroom.pipeline.python_api import sorter as sorter
+    from postroom.pipeline.records.erase import erase as erase
     from postroom.pipeline.records.kept_records import KeptRecord as KeptRecord
     from postroom.pipeline.records.kept_records import kept_records as kept_records
     from postroom.pipeline.records.reprocess import reprocess as reprocess
@@ -22,6 +23,7 @@ __all__ = [
     "LedgerEntry",
     "SortSink",
     "backfill",
+    "erase",
     "kept_records",
     "replay",
     "reprocess",
@@ -37,6 +39,7 @@ _MODULES = {
     "LedgerEntry": "lake.ledger",
     "SortSink": "spark.data_source",
     "backfill": "lake.backfill_rescued",
+    "erase": "records.erase",
     "kept_records": "records.kept_records",
     "replay": "dead_letters.replay",
     "reprocess": "records.reprocess",

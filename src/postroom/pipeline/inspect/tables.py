@@ -12,6 +12,7 @@ from postroom.pipeline.inspect.aliases import aliases
 from postroom.pipeline.inspect.sql import quoted, sql_tables
 from postroom.pipeline.lake.lake import Lake, TableLocation
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
+from postroom.pipeline.lake.manifest import ERASURE
 from postroom.pipeline.lake.reconciliation import rows_of
 
 
@@ -108,7 +109,7 @@ def type_name(delta_type: Any) -> str:
 def _last_version(lake: Lake, definition: str, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]) -> str:
     """The version of the definition that the newest rows were sorted by."""
     for entry in entries:
-        if definition in entry.landed:
+        if definition in entry.landed and entry.kind != ERASURE:
             if entry.catalog not in catalogs:
                 catalogs[entry.catalog] = lake.catalog(entry.catalog)
             found = next((d.version for d in catalogs[entry.catalog].definitions if d.xid == definition), "")

@@ -152,6 +152,12 @@ def expired_leases(lake: Lake) -> list[Lease]:
     return [lease for lease in leases if lease.is_expired]
 
 
+def open_batches(lake: Lake) -> set[str]:
+    """The batches that are leased and not in the ledger: somebody may be at work on them."""
+    there = set(_names(lake))
+    return {name for name in there if not name.endswith(".json") and f"{name}.json" not in there}
+
+
 def has_leases(lake: Lake) -> bool:
     """Whether there is a lease at all, living or past."""
     return any(not name.endswith(".json") for name in _names(lake))

@@ -21,6 +21,7 @@ from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, commit_properties, find_entry, record_batch
 from postroom.pipeline.lake.manifest import (
     COMPACTION,
+    ERASURE,
     AddedFile,
     Manifest,
     TableCommit,
@@ -28,7 +29,7 @@ from postroom.pipeline.lake.manifest import (
     read_manifest,
     unfinished,
 )
-from postroom.pipeline.lake.orphan_files import sweep_ledger
+from postroom.pipeline.lake.orphan_files import remove_unused, sweep_ledger
 from postroom.pipeline.lake.schema_evolution import new_columns
 from postroom.pipeline.lake.table_cache import find_table, has_batch, planned_table
 from postroom.pipeline.lake.table_properties import renew_properties
@@ -98,6 +99,8 @@ def apply_locked(lake: Lake, manifest: Manifest, *, is_new: bool = False) -> Led
     with ThreadPoolExecutor(PARALLEL_COMMITS) as pool:
         # list() brings an error of any table here, before the ledger says that all is well.
         list(pool.map(lambda table: commit_table(lake, manifest, table, is_new=is_new), manifest.tables))
+    if manifest.kind == ERASURE:
+        remove_unused(lake)
     entry = record_batch(lake, manifest, is_new=is_new)
     put_by(lake, manifest)
     return entry

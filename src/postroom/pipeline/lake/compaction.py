@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from uuid import uuid4
 
@@ -18,17 +19,19 @@ from deltalake.exceptions import DeltaError
 
 from postroom.errors import LakeRefused, MessageUnknown, UsageError
 from postroom.pipeline.batch_sorter import finish_commits
-from postroom.pipeline.lake.file_exchange import exchange_files, exchange_of, files_of, retry_exchange
+from postroom.pipeline.lake.file_exchange import commit_exchange, exchange_files, exchange_of, files_of, retry_exchange
 from postroom.pipeline.lake.lake import CATALOGS, DEAD_LETTERS, LEDGER, Lake, Place, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
 from postroom.pipeline.lake.manifest import COMPACTION, AddedFile, TableCommit
 from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.lake.row_removal import RowRemoval, old_rows
 from postroom.pipeline.lake.struct_columns import align_table, merge_schemas
 from postroom.pipeline.storage.errors import telling_errors
 from postroom.pipeline.worker.parquet_writer import write_pieces
 from postroom.pipeline.worker.table_layout import RECORDS
 
 SOURCE = "files of tables"
+EXPIRY = "expire"
 TARGET_MB = 128
 MOST_MB = 4096
 KEEP_HOURS = 168
@@ -55,13 +58,17 @@ class TableUpkeep(msgspec.Struct, frozen=True):
 
 
 class Upkeep(msgspec.Struct, frozen=True):
-    """What came of a lake; `is_complete` unless the limit of one run was reached before all tables were done."""
+    """What came of a lake; `is_complete` unless the limit of one run was reached before all tables were done.
+
+    `expired` are rows that were too old, by the folder of their table.
+    """
 
     tables: tuple[TableUpkeep, ...]
     orphans: int = 0
     catalogs: int = 0
     is_complete: bool = True
     entry: LedgerEntry | None = None
+    expired: dict[str, int] = {}
 
 
 def tidy(
@@ -71,20 +78,24 @@ def tidy(
     target_mb: int = TARGET_MB,
     most_mb: int = MOST_MB,
     keep_hours: int = KEEP_HOURS,
+    dead_letters_kept: timedelta | None = None,
+    records_kept: timedelta | None = None,
     dry_run: bool = False,
     storage_options: Mapping[str, str] | None = None,
 ) -> Upkeep:
     """Compact small files of tables, remove files and log entries that nobody can need any more.
 
     Files are brought together up to `target_mb`, at most `most_mb` in one run. Files that were exchanged longer than
-    `keep_hours` ago leave the disk. `message` (an xid) takes only the tables of one definition.
+    `keep_hours` ago leave the disk. `message` (an xid) takes only the tables of one definition. Dead letters and kept
+    records leave the lake when they are older than is said of them.
     """
     if target_mb < 1 or most_mb < 1 or keep_hours < 0:
         raise UsageError("sizes are at least 1 MB, and hours are not negative.", place="tidy")
     target = open_lake(lake, storage_options)
+    expired = _expire(target, dead_letters_kept, records_kept, dry_run=dry_run)
     if dry_run:
         compactions, is_complete = _plan(target, message, target_mb * MB, most_mb * MB)
-        return Upkeep(tuple(one.report() for one in compactions), is_complete=is_complete)
+        return Upkeep(tuple(one.report() for one in compactions), is_complete=is_complete, expired=expired)
 
     def attempt(run: str) -> tuple[list[_Compaction], bool, LedgerEntry | None]:
         compactions, is_complete = _plan(target, message, target_mb * MB, most_mb * MB)
@@ -99,7 +110,27 @@ def tidy(
     reports = tuple(one.report(_clean(target, one.folder, keep_hours)) for one in compactions)
     if target.has(LEDGER):
         _clean(target, LEDGER, keep_hours)
-    return Upkeep(reports, orphans, _forget_catalogs(target), is_complete, entry)
+    return Upkeep(reports, orphans, _forget_catalogs(target), is_complete, entry, expired)
+
+
+def _expire(lake: Lake, letters: timedelta | None, records: timedelta | None, *, dry_run: bool) -> dict[str, int]:
+    """Take out dead letters and kept records that are older than so long; how many of which."""
+    limits = [(DEAD_LETTERS, "_dead_at", letters), (RECORDS, "_kept_at", records)]
+    now = datetime.now(UTC)
+
+    def attempt(run: str) -> dict[str, int]:
+        removal = RowRemoval(lake, run)
+        for folder, column, limit in limits:
+            if limit is not None and lake.has(folder):
+                removal.take(folder, old_rows(lake, folder, column, now - limit))
+        if run and removal.rows:
+            manifest = removal.manifest(EXPIRY, "old rows", "expired")
+            commit_exchange(lake, lambda: manifest)
+        return removal.rows
+
+    if letters is None and records is None:
+        return {}
+    return attempt("") if dry_run else retry_exchange(lake, EXPIRY, attempt)
 
 
 def _plan(lake: Lake, message: str, target: int, most: int) -> tuple[list[_Compaction], bool]:

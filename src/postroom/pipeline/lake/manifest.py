@@ -13,6 +13,8 @@ from postroom.pipeline.storage.interface import Lock
 
 # The kind of a batch that brings the same rows in fewer files: who follows the changes of a table sees none in it.
 COMPACTION = "tidy"
+# The kind of a batch after which the files that it took out are on no disk any more.
+ERASURE = "erase"
 
 
 class AddedFile(msgspec.Struct, frozen=True):

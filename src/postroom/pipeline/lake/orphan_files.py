@@ -7,10 +7,11 @@ tasks that died and were tried again.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from postroom.pipeline.lake.batch_leases import Lease, expired_leases, guarded, has_leases
+from postroom.pipeline.lake.batch_leases import Lease, expired_leases, guarded, has_leases, open_batches
 from postroom.pipeline.lake.lake import ENDPOINTS, MANIFESTS, Lake
 from postroom.pipeline.lake.ledger import find_entry
 from postroom.pipeline.lake.table_cache import find_table
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 
 # A stream sweeps when this many times as long has passed as the last time took: tables may have very many files.
 PAUSE = 100
+
+_OURS = re.compile(r"part-.+-[0-9]+-[0-9a-f]{32}\.parquet")
 
 Strays = dict[str, list[str]]
 
@@ -60,6 +63,28 @@ def sweep_ledger(lake: Lake, run: str, batch: int) -> None:
         logs = [file.path for file in storage.files(f"{LEDGER}/_delta_log") if _is_of(file, ".json", since)]
         texts = [text.decode() for text in storage.map(storage.read, logs)]
         storage.delete(path for path in files if not any(path.rpartition("/")[2] in text for text in texts))
+
+
+def remove_unused(lake: Lake) -> None:
+    """Remove every file from the disk that no table has now, also those of older versions; needs the lake's lock.
+
+    Files of batches on which somebody may be at work stay, and files of other programs that no log knows.
+    """
+    at_work = open_batches(lake)
+    known: dict[str, set[str]] = {}
+    for folder in _folders(lake):
+        table = find_table(lake, folder)
+        if table is not None:
+            known[folder] = {uri.rpartition("/")[2] for uri in table.file_uris()}
+            # What a log has taken out, whoever wrote it.
+            if table.vacuum(0, dry_run=True, enforce_retention_duration=False):
+                table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    places = (path.rpartition("/") for path in _data_files(lake))
+    lake.storage.delete(
+        f"{folder}/{name}"
+        for folder, _, name in places
+        if folder in known and name not in known[folder] and _OURS.fullmatch(name) and batch_of(name) not in at_work
+    )
 
 
 def _is_of(file: StoredFile, suffix: str, since: float) -> bool:

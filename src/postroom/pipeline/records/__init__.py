@@ -1,1 +1,1 @@
-"""The exact records that a lake keeps beside its rows: read them, judge rows anew by them."""
+"""The exact records that a lake keeps beside its rows: read them, judge rows anew by them, erase."""

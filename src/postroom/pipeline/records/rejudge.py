@@ -32,7 +32,7 @@ class NewRows(msgspec.Struct, frozen=True):
     schema: bytes
 
 
-class Judgement(msgspec.Struct):
+class RejudgedRows(msgspec.Struct):
     """What came of rows: the numbers of those that leave their files, and what comes in their place.
 
     Rows `without_record` and those `unchanged` stay.
@@ -44,7 +44,7 @@ class Judgement(msgspec.Struct):
     without_record: int = 0
 
 
-class Round(msgspec.Struct):
+class DistinctRows(msgspec.Struct):
     """Messages of which each id occurs once, as numbers of rows, and their records, as numbers of those."""
 
     rows: dict[str, int]
@@ -52,9 +52,9 @@ class Round(msgspec.Struct):
     seen: set[int]
 
 
-def rejudge(job: Job, scratch: Lake, rows: pa.Table, records: pa.Table, message: str) -> Judgement:
+def rejudge(job: Job, scratch: Lake, rows: pa.Table, records: pa.Table, message: str) -> RejudgedRows:
     """Sort the records of some rows of a message again, in a lake that is only for that."""
-    found = Judgement(set(), [])
+    found = RejudgedRows(set(), [])
     for part in _rounds(rows, records, found):
         written = write_batch(job, _chosen(records, part), scratch.storage)
         for file in written.files:
@@ -64,11 +64,11 @@ def rejudge(job: Job, scratch: Lake, rows: pa.Table, records: pa.Table, message:
     return found
 
 
-def _rounds(rows: pa.Table, records: pa.Table, found: Judgement) -> list[Round]:
+def _rounds(rows: pa.Table, records: pa.Table, found: RejudgedRows) -> list[DistinctRows]:
     """Rows with their records; those that have none, or several different ones, are left out."""
     known = _KnownRecords(records)
     ids: list[str] = rows.column("_record_id").to_pylist()
-    rounds: list[Round] = []
+    rounds: list[DistinctRows] = []
     columns = (ids, record_ids(rows.column("_record_id")).to_pylist(), rows.column("_batch").to_pylist())
     for number, (identity, name, batch) in enumerate(zip(*columns, strict=True)):
         record = known.record_of(name, batch)
@@ -79,7 +79,7 @@ def _rounds(rows: pa.Table, records: pa.Table, found: Judgement) -> list[Round]:
             if identity not in part.rows and part.records.get(name, record) == record:
                 break
         else:
-            part = Round({}, {}, set())
+            part = DistinctRows({}, {}, set())
             rounds.append(part)
         part.rows[identity] = number
         part.records[name] = record
@@ -109,14 +109,20 @@ class _KnownRecords:
         return numbers[0] if len(bodies) == 1 else None
 
 
-def _chosen(records: pa.Table, part: Round) -> Iterator[pa.RecordBatch]:
+def _chosen(records: pa.Table, part: DistinctRows) -> Iterator[pa.RecordBatch]:
     table = records.take(pa.array(part.records.values(), pa.int64()))
     yield from kafka_batches(table)
     yield from line_batches(table)
 
 
 def _take(
-    scratch: Lake, file: WrittenFile, written: TaskResult, part: Round, rows: pa.Table, message: str, found: Judgement
+    scratch: Lake,
+    file: WrittenFile,
+    written: TaskResult,
+    part: DistinctRows,
+    rows: pa.Table,
+    message: str,
+    found: RejudgedRows,
 ) -> None:
     """Take over what a file of the new try says of our rows; other messages of the same records are none of them."""
     path = f"{file.folder}/{file.path}"
@@ -159,7 +165,7 @@ def dead_by_outcome(parts: Iterable[NewRows]) -> dict[str, int]:
     return found
 
 
-def check_all(job: Job, judgement: Judgement) -> None:
+def check_all(job: Job, judgement: RejudgedRows) -> None:
     """Stop before a row is lost or doubled."""
     came = sum(part.rows.num_rows for part in judgement.new)
     if came != len(judgement.leaving):

@@ -38,8 +38,8 @@ from postroom.pipeline.lake.struct_columns import align_table, merge_schemas
 from postroom.pipeline.lake.text_tables import begin_text_tables
 from postroom.pipeline.records.kept_records import SCHEMA, record_ids, record_tables, tables_of
 from postroom.pipeline.records.rejudge import (
-    Judgement,
     NewRows,
+    RejudgedRows,
     brought_together,
     check_all,
     dead_by_outcome,
@@ -216,7 +216,7 @@ class _Changes:
                 stay += write_remaining(self._lake, self._job.run, folder, file, left)
         return gone, stay
 
-    def _count(self, rows: int, judgement: Judgement) -> None:
+    def _count(self, rows: int, judgement: RejudgedRows) -> None:
         self._rows += rows
         self._leaving += len(judgement.leaving)
         self._unchanged += judgement.unchanged
