@@ -97,7 +97,16 @@ class ServiceClient:
 
     def json(self, response: OutboundResponse, path: str) -> Any:
         """The JSON of an answer that has to be a good one."""
-        path = masked(path)
+        self.check(response, path)
+        if not response.body:
+            return None
+        try:
+            return msgspec.json.decode(response.body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ServiceRefused(f"{masked(path)} does not answer with JSON ({error}).", place=self.name) from None
+
+    def check(self, response: OutboundResponse, path: str) -> None:
+        """Raise what a refusal says."""
         if response.status == 401:
             raise ServiceRefused(
                 f"it wants credentials: {problem_in(response)}",
@@ -105,13 +114,7 @@ class ServiceClient:
                 remedy="Give --key or POSTROOM_KEY, or `postroom login`.",
             )
         if not response.is_success:
-            raise ServiceRefused(f"{path} answers {response.status}: {problem_in(response)}", place=self.name)
-        if not response.body:
-            return None
-        try:
-            return msgspec.json.decode(response.body)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise ServiceRefused(f"{path} does not answer with JSON ({error}).", place=self.name) from None
+            raise ServiceRefused(f"{masked(path)} answers {response.status}: {problem_in(response)}", place=self.name)
 
     def reaches(self, url: str) -> bool:
         """Whether a URL may be asked: it is on this host, or on one that the setting allow_fetch names."""

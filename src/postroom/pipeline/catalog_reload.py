@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from postroom.catalog.catalog import Catalog, open_catalog
-from postroom.catalog.service_client import open_client
+from postroom.catalog.service_client import ServiceClient, open_client
 from postroom.catalog.service_entities import find_incomplete
 from postroom.catalog.service_reader import REFUSES_INLINE, ServiceReader
 from postroom.documents.read_files import document_files
-from postroom.errors import PostroomError, ServiceRefused
+from postroom.errors import PostroomError
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.settings import Settings, load_settings
 from postroom.urls import STORE_SCHEMES, scheme_of
@@ -150,19 +150,18 @@ class _ServiceMark:
         with open_client(self._url, self._settings) as client:
             reader = ServiceReader(client)
             paths = [""] if client.is_document else ["/?inline=*", "/export"]
-            if not any(self._is_known(reader, path) for path in paths):
+            if not any(self._is_known(client, reader, path) for path in paths):
                 self._read_all(reader)
         return self._digest
 
-    def _is_known(self, reader: ServiceReader, path: str) -> bool:
+    def _is_known(self, client: ServiceClient, reader: ServiceReader, path: str) -> bool:
         """Take the digest of an answer that has the whole catalog in it."""
         reply = reader.ask(path, {"if-none-match": self._etag} if self._etag and path == self._path else None)
         if reply.status == 304:
             return True
         if reply.status in REFUSES_INLINE or (reply.status >= 400 and path == "/export"):
             return False
-        if not reply.is_success:
-            raise ServiceRefused(f"the service answers {reply.status}.", place=reader.name)
+        client.check(reply, path or "/")
         if path and find_incomplete(reader.object_in(reply, path)):
             return False
         self._path, self._etag = path, reply.headers.get("etag", "")
