@@ -64,7 +64,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE search_entry (
         id          INTEGER PRIMARY KEY,
-        xid         TEXT NOT NULL UNIQUE,
+        xid         TEXT NOT NULL,
         kind        TEXT NOT NULL,
         grp         TEXT NOT NULL,
         format      TEXT NOT NULL,
@@ -75,8 +75,11 @@ MIGRATIONS: tuple[str, ...] = (
         title       TEXT NOT NULL,
         words       TEXT NOT NULL,
         description TEXT NOT NULL,
-        fields      TEXT NOT NULL
+        fields      TEXT NOT NULL,
+        state       INTEGER NOT NULL
     );
+    CREATE UNIQUE INDEX search_entry_by_xid ON search_entry (xid) WHERE state < 2;
+    CREATE INDEX search_entry_by_state ON search_entry (state) WHERE state > 0;
     CREATE INDEX search_entry_by_schema ON search_entry (schema, xid) WHERE schema <> '';
     CREATE VIRTUAL TABLE search_text USING fts5 (
         title, words, description, fields, content = 'search_entry', content_rowid = 'id', columnsize = 0,

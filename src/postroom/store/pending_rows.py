@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 Row = tuple[Any, ...]
 SendRows = Callable[[str, Iterable[Row]], None]
@@ -16,6 +16,16 @@ ATTRIBUTES = 4
 REFERENCE = b'"xref"'
 MOST_READ = 50_000
 """How many rows of entities that were read are kept in memory; those that were written are all kept."""
+
+
+class Rows(Protocol):
+    """What a statement finds."""
+
+    def fetchone(self) -> Row | None:
+        """The next row."""
+
+    def __iter__(self) -> Iterator[Row]:
+        """All rows."""
 
 
 class PendingRows:

@@ -21,15 +21,13 @@ from postroom.registry.entities import Entity
 from postroom.registry.permissions import DEEPEST, UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
-from postroom.registry.search.search_entry import SearchEntry
-from postroom.registry.search.search_query import Term
-from postroom.registry.search.words import GAP
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, disk_full
 from postroom.store.group_commit import GroupCommit, busy
 from postroom.store.interface import Store, StoredResource
-from postroom.store.pending_rows import Row
+from postroom.store.pending_rows import Row, Rows
 from postroom.store.postgres_migrations import LATEST, MIGRATIONS
+from postroom.store.postgres_search import PostgresSearch
 from postroom.store.postgres_sessions import (
     Connection,
     PostgresClaim,
@@ -40,9 +38,8 @@ from postroom.store.postgres_sessions import (
 )
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.search_rows import ENTRY_COLUMNS, ENTRY_FIELDS
-from postroom.store.sql_transaction import ENTITY_COLUMNS, LAST_CHANGE, REFERRERS, Rows, SqlTransaction
-from postroom.store.tables import Table, upsert
+from postroom.store.sql_transaction import ENTITY_COLUMNS, LAST_CHANGE, REFERRERS, SqlTransaction
+from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
 OLDEST = 150000
@@ -52,8 +49,6 @@ RECONNECT_SECONDS = 1.0
 MOST_CONNECTIONS = 32
 ROWS_AT_ONCE = 50
 """How many rows a cursor of the server sends together: few, for some hold large documents."""
-TITLE = "A"
-"""The weight of words in the id or the name."""
 READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 LOCKS = 0x706F7374
 """The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
@@ -84,19 +79,8 @@ NOTICE_DEAD_CLIENTS = (
 """How soon the server notices that the machine of a claim is gone without a word, so that another one gets it."""
 
 
-class PostgresTransaction(SqlTransaction):
+class PostgresTransaction(PostgresSearch, SqlTransaction):
     """A transaction on PostgreSQL."""
-
-    put_entry = (
-        (
-            upsert("search_entry", f"{ENTRY_COLUMNS}, title, words, terms", "xid"),
-            (*ENTRY_FIELDS, "title", "words", "terms"),
-        ),
-    )
-    forget_words = ()
-    clear_words = ()
-    found_in = ("search_entry", "terms @@ CAST(? AS tsquery)", "id")
-    contains = "strpos(%s, ?) > 0"
 
     def __init__(
         self,
@@ -114,21 +98,6 @@ class PostgresTransaction(SqlTransaction):
 
     def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
         self._connection.cursor().executemany(_translated(statement), rows)
-
-    def _match(self, terms: Sequence[Term], in_title: bool) -> str:
-        """Lexemes that follow each other, with a star behind the beginning of a word."""
-        weight = TITLE if in_title else ""
-        return " & ".join(_phrase(term, weight) for term in terms)
-
-    def _vector(self, entry: SearchEntry) -> str:
-        """All words with their positions, and the part of the entry that each stands in as its weight."""
-        places: dict[str, list[str]] = {}
-        words = "".join(f"{line}{GAP}" for line in (entry.title, entry.words, entry.description, entry.fields))
-        titles = entry.title.count(" ")
-        for place, word in enumerate(words.split(), start=1):
-            if word != GAP:
-                places.setdefault(word, []).append(f"{place}{TITLE if place < titles else ''}")
-        return " ".join(f"'{word}':{','.join(found)}" for word, found in places.items())
 
     def flush(self) -> None:
         """Send what waits to be written, to all tables in one round trip."""
@@ -179,11 +148,6 @@ class PostgresTransaction(SqlTransaction):
                     copy.write_row(row)
         except psycopg.DataError as error:
             raise StoreUnusable(f"PostgreSQL does not take the {table.shown}: {reason(error)}.") from None
-
-
-def _phrase(term: Term, weight: str) -> str:
-    last = f"'{term.words[-1]}':{'*' if term.is_prefix else ''}{weight}".removesuffix(":")
-    return "(" + " <-> ".join([*(f"'{word}':{weight}".removesuffix(":") for word in term.words[:-1]), last]) + ")"
 
 
 @functools.lru_cache(maxsize=1024)

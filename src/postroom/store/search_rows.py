@@ -8,48 +8,58 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, ClassVar
+
+import msgspec
 
 from postroom.registry.search.index_rows import EntryQuery, EntryRow, PropertyRow
 from postroom.registry.search.search_entry import SearchEntry
 from postroom.registry.search.search_query import Term
 from postroom.registry.search.words import GAP, indexed_words
-from postroom.store.pending_rows import MOST_PENDING, Row
+from postroom.store.pending_rows import MOST_PENDING, Row, Rows
 
-ENTRY_FIELDS = ("xid", "kind", "group", "format", "envelope", "protocol", "schema", "base")
-ENTRY_COLUMNS = "xid, kind, grp, format, envelope, protocol, schema, base"
+ENTRY_COLUMNS = "xid, kind, grp, format, envelope, protocol, schema, base, title, words"
 _FACET_COLUMNS = {"group": "grp"}
 _WORDS_OF_PATH = 64
 _ADD_PROPERTY = "INSERT INTO search_property (path, words) VALUES (?, ?) ON CONFLICT (path) DO NOTHING"
 _ADD_USE = """
     INSERT INTO search_use (property, entry, type) SELECT search_property.id, search_entry.id, ?
-    FROM search_property, search_entry WHERE search_property.path = ? AND search_entry.xid = ?
+    FROM search_property, search_entry WHERE %ssearch_property.path = ? AND search_entry.xid = ?
 """
-_FORGET_USES = "DELETE FROM search_use WHERE entry IN (SELECT id FROM search_entry WHERE xid = ?)"
+_FORGET_USES = "DELETE FROM search_use WHERE entry IN (SELECT id FROM search_entry WHERE %sxid = ?)"
 _USES = """
     SELECT entry, xid, path, type FROM search_use JOIN search_entry ON search_entry.id = entry
     JOIN search_property ON search_property.id = property
 """
 
 
+class EntrySource(msgspec.Struct, frozen=True):
+    """Tables, and conditions with their values, that find entries by their words; and the column with their numbers."""
+
+    tables: str
+    conditions: tuple[str, ...]
+    values: tuple[str, ...]
+    number: str = "id"
+
+
 class SearchRows(ABC):
     """The part of a transaction in SQL that keeps the search index and looks into it."""
 
-    put_entry: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]]
-    """Statements, in order, that put an entry, each with the values it takes: fields of an entry, or `terms`."""
-    forget_words: ClassVar[tuple[str, ...]]
-    """Statements that remove the words of an entry, by its xid."""
-    clear_words: ClassVar[tuple[str, ...]]
-    found_in: ClassVar[tuple[str, str, str]]
-    """Tables, a condition on the words, and the column with the numbers of the entries."""
     contains: ClassVar[str]
     """Whether a line contains a text."""
+    present: ClassVar[str] = ""
+    """A condition on entries that count, where there are others; to be followed by more."""
 
     def __init__(self) -> None:
         self._entries: dict[str, SearchEntry | None] = {}
 
     @abstractmethod
-    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Row]:
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """Run a statement on what the database has."""
+
+    @abstractmethod
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
         """Run a statement on what the database has and what waits to be written."""
 
     @abstractmethod
@@ -61,12 +71,20 @@ class SearchRows(ABC):
         """Send what waits to be written."""
 
     @abstractmethod
-    def _match(self, terms: Sequence[Term], in_title: bool) -> str:
-        """Terms in the language of the database's index."""
+    def _put_entries(self, entries: Sequence[SearchEntry]) -> None:
+        """Put entries that are new, or replace those that are there."""
 
     @abstractmethod
-    def _vector(self, entry: SearchEntry) -> str:
-        """The words of an entry where the database keeps them by themselves."""
+    def _remove_entries(self, xids: Sequence[str]) -> None:
+        """Remove entries that may be there."""
+
+    @abstractmethod
+    def _clear_words(self) -> None:
+        """Empty what the database keeps of words beside the tables."""
+
+    @abstractmethod
+    def _sources(self, query: EntryQuery) -> Iterable[EntrySource]:
+        """Where entries with the terms of a query are."""
 
     def put_search_entry(self, entry: SearchEntry) -> None:
         """Put an entry into the index, or replace it."""
@@ -83,47 +101,42 @@ class SearchRows(ABC):
     def clear_search_index(self) -> None:
         """Empty the index."""
         self._entries.clear()
-        for statement in (*self.clear_words, *(f"DELETE FROM {name}" for name in TABLES)):  # noqa: S608
-            self._execute(statement)
+        self._clear_words()
+        for name in TABLES:
+            self._execute(f"DELETE FROM {name}")  # noqa: S608
 
     def _send_entries(self) -> None:
         """Send the entries that wait to be written."""
         if not self._entries:
             return
-        xids = [(xid,) for xid in self._entries]
         put = [entry for entry in self._entries.values() if entry is not None]
-        gone = [(xid,) for xid, entry in self._entries.items() if entry is None]
+        gone = [xid for xid, entry in self._entries.items() if entry is None]
+        self._run_many(_FORGET_USES % self.present, [(xid,) for xid in self._entries])
         self._entries = {}
-        for statement in (*self.forget_words, _FORGET_USES):
-            self._run_many(statement, xids)
         if gone:
-            self._run_many("DELETE FROM search_entry WHERE xid = ?", gone)
-        if not put:
-            return
-        for statement, names in self.put_entry:
-            self._run_many(statement, [self._values(entry, names) for entry in put])
+            self._remove_entries(gone)
+        if put:
+            self._put_entries(put)
         uses = [(type_name, path, entry.xid) for entry in put for path, type_name in entry.properties]
         if uses:
             paths = dict.fromkeys(path for _, path, _ in uses)
             self._run_many(_ADD_PROPERTY, [(path, indexed_words([path], _WORDS_OF_PATH)) for path in paths])
-            self._run_many(_ADD_USE, uses)
-
-    def _values(self, entry: SearchEntry, names: tuple[str, ...]) -> Row:
-        return tuple(self._vector(entry) if name == "terms" else getattr(entry, name) for name in names)
+            self._run_many(_ADD_USE % self.present, uses)
 
     def find_entries(self, query: EntryQuery, after: int, limit: int) -> list[EntryRow]:
         """Entries that fit, in the order of their numbers, after one of them."""
         score, values = self._score(query.terms)
-        tables, condition, number = self.found_in if query.terms else ("search_entry", "", "id")
-        match = [self._match(query.terms, query.in_title)] if query.terms else []
         facets = [(f"{_FACET_COLUMNS.get(name, name)} = ?", value) for name, value in query.facets]
-        conditions = [*filter(None, [condition]), f"{number} > ?", *(one for one, _ in facets)]
-        statement = f"""
-            SELECT id, xid, kind, grp, format, envelope, protocol, {score}, length(search_entry.title)
-            FROM {tables} WHERE {" AND ".join(conditions)} ORDER BY {number} LIMIT ?
-        """  # noqa: S608
-        parameters = (*values, *match, after, *(value for _, value in facets), limit)
-        return [EntryRow(*row) for row in self._execute(statement, parameters)]
+        rows: list[EntryRow] = []
+        for source in self._sources(query):
+            conditions = [*source.conditions, f"{source.number} > ?", *(condition for condition, _ in facets)]
+            statement = f"""
+                SELECT id, xid, kind, grp, format, envelope, protocol, {score}, length(search_entry.title)
+                FROM {source.tables} WHERE {" AND ".join(conditions)} ORDER BY {source.number} LIMIT ?
+            """  # noqa: S608
+            parameters = (*values, *source.values, after, *(value for _, value in facets), limit)
+            rows += (EntryRow(*row) for row in self._execute(statement, parameters))
+        return sorted(rows, key=attrgetter("number"))[:limit]
 
     def _score(self, terms: Sequence[Term]) -> tuple[str, list[str]]:
         """How well an entry fits: what the whole query names, then words of titles, then words of values."""
@@ -151,21 +164,37 @@ class SearchRows(ABC):
 
     def property_uses(self, path: str, after: int, limit: int) -> list[PropertyRow]:
         """The schemas that have a property, in the order of their numbers, after one of them."""
-        statement = f"{_USES} WHERE path = ? AND entry > ? ORDER BY entry LIMIT ?"
+        statement = f"{_USES} WHERE {self.present}path = ? AND entry > ? ORDER BY entry LIMIT ?"
         return [PropertyRow(*row) for row in self._execute(statement, (path, after, limit))]
 
     def properties_found(self, xids: Sequence[str], terms: Sequence[Term], limit: int) -> list[PropertyRow]:
         """The properties of some schemas in which one of the terms is found."""
         marks, found = ", ".join("?" * len(xids)), " OR ".join(["search_property.words LIKE ?"] * len(terms))
-        statement = f"{_USES} WHERE xid IN ({marks}) AND ({found}) ORDER BY entry, path LIMIT ?"
+        statement = f"{_USES} WHERE {self.present}xid IN ({marks}) AND ({found}) ORDER BY entry, path LIMIT ?"
         rows = self._execute(statement, (*xids, *map(_pattern, terms), limit)) if xids and terms else ()
         return [PropertyRow(*row) for row in rows]
 
     def payload_users(self, schemas: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The messages whose payloads follow some schemas: each schema with a message."""
         marks = ", ".join("?" * len(schemas))
-        statement = f"SELECT schema, xid FROM search_entry WHERE schema IN ({marks}) ORDER BY schema, xid"  # noqa: S608
+        statement = f"SELECT schema, xid FROM search_entry WHERE {self.present}schema IN ({marks}) ORDER BY schema, xid"  # noqa: S608
         return ((str(row[0]), str(row[1])) for row in (self._execute(statement, tuple(schemas)) if schemas else ()))
+
+
+def entry_values(entry: SearchEntry) -> Row:
+    """The values of ENTRY_COLUMNS."""
+    return (
+        entry.xid,
+        entry.kind,
+        entry.group,
+        entry.format,
+        entry.envelope,
+        entry.protocol,
+        entry.schema,
+        entry.base,
+        entry.title,
+        entry.words,
+    )
 
 
 def _pattern(term: Term) -> str:

@@ -6,7 +6,7 @@ import functools
 import itertools
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -15,7 +15,7 @@ from postroom.model.types import Model
 from postroom.registry.entities import Change, Document, Entity
 from postroom.registry.permissions import AFTER, UNRESTRICTED, IdRange
 from postroom.registry.rules import Rules
-from postroom.store.pending_rows import PendingRows, Row
+from postroom.store.pending_rows import PendingRows, Row, Rows
 from postroom.store.search_rows import SearchRows
 from postroom.store.tables import Table, upsert
 
@@ -42,16 +42,6 @@ CHANGES_BELOW = (
 )
 
 
-class Rows(Protocol):
-    """What a statement finds."""
-
-    def fetchone(self) -> Row | None:
-        """The next row."""
-
-    def __iter__(self) -> Iterator[Row]:
-        """All rows."""
-
-
 class SqlTransaction(SearchRows):
     """A transaction on one connection; see registry.transaction_interface for what each method is for.
 
@@ -74,14 +64,6 @@ class SqlTransaction(SearchRows):
         """Values of the configuration that were read together; empty where none were."""
         self.appended = 0
         """How many rows this transaction added to the change log."""
-
-    @abstractmethod
-    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
-        """Run a statement on what the database has."""
-
-    @abstractmethod
-    def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
-        """Run a statement for each row."""
 
     @abstractmethod
     def _read_last_sequence(self) -> int:

@@ -23,19 +23,17 @@ from postroom.registry.entities import Entity
 from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
-from postroom.registry.search.search_entry import SearchEntry
-from postroom.registry.search.search_query import Term
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
 from postroom.store.group_commit import GroupCommit, busy
 from postroom.store.interface import Store, StoredResource
 from postroom.store.migrations import LATEST, MIGRATIONS
-from postroom.store.pending_rows import Row
+from postroom.store.pending_rows import Row, Rows
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.search_rows import ENTRY_COLUMNS, ENTRY_FIELDS
-from postroom.store.sql_transaction import Rows, SqlTransaction, entity_of
-from postroom.store.tables import Table, upsert
+from postroom.store.sql_transaction import SqlTransaction, entity_of
+from postroom.store.sqlite_search import SqliteSearch
+from postroom.store.tables import Table
 
 LOG = logging.getLogger(__name__)
 PROGRESS = logging.getLogger("postroom.progress")
@@ -60,21 +58,9 @@ PAUSE_FACTOR = 10
 """How many times as long as one wait for readers the pause until the next one is."""
 
 
-_LINES = "title, words, description, fields"
-_ADD_WORDS = f"INSERT INTO search_text (rowid, {_LINES}) SELECT id, {_LINES} FROM search_entry WHERE xid = ?"  # noqa: S608
-
-
-class SqliteTransaction(SqlTransaction):
+class SqliteTransaction(SqliteSearch, SqlTransaction):
     """A transaction on SQLite."""
 
-    put_entry = (
-        (upsert("search_entry", f"{ENTRY_COLUMNS}, {_LINES}", "xid"), (*ENTRY_FIELDS, *_LINES.split(", "))),
-        (_ADD_WORDS, ("xid",)),
-    )
-    forget_words = ("DELETE FROM search_text WHERE rowid IN (SELECT id FROM search_entry WHERE xid = ?)",)
-    clear_words = ("INSERT INTO search_text (search_text) VALUES ('delete-all')",)
-    found_in = ("search_text JOIN search_entry ON id = search_text.rowid", "search_text MATCH ?", "search_text.rowid")
-    contains = "instr(%s, ?) > 0"
     # + keeps the index on xids away
     changes_near = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +xid < ?))"
 
@@ -94,15 +80,6 @@ class SqliteTransaction(SqlTransaction):
 
     def _run_many(self, statement: str, rows: Iterable[Row]) -> None:
         self._db.executemany(statement, rows)
-
-    def _match(self, terms: Sequence[Term], in_title: bool) -> str:
-        """Phrases in quotes, with a star behind the beginning of a word."""
-        phrases = " AND ".join(f'"{" ".join(term.words)}"{" *" if term.is_prefix else ""}' for term in terms)
-        return f"{{title}} : ({phrases})" if in_title else phrases
-
-    def _vector(self, entry: SearchEntry) -> str:
-        """Not needed: FTS5 reads the lines of words."""
-        return ""
 
     def expect(self, path: str) -> None:
         """Nothing is read before it is asked for: a statement takes no round trip here."""

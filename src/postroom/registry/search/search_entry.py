@@ -24,8 +24,9 @@ _UNSEARCHED = frozenset(
     }
 )
 """What the server notes, what is the same in most entities, and schemas, whose properties are searched instead."""
+_LABELS = ("labels",)
 _STRUCTURE = frozenset({"description", "name", "required", "specurl", "type", "value"})
-"""Members that describe others: their names say nothing."""
+"""Members that describe others: their names say nothing, while those of attributes, headers and labels are searched."""
 
 
 class SearchEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +84,7 @@ def texts_of(entity: Entity) -> Iterator[FoundText]:
 def _texts(value: Any, path: tuple[str, ...]) -> Iterator[FoundText]:
     if isinstance(value, dict) and len(path) < _DEEPEST:
         for name, member in value.items():
-            if name not in _STRUCTURE:
+            if (isinstance(member, dict) and name not in _STRUCTURE) or path == _LABELS:
                 yield FoundText((*path, name), name, "words")
             yield from _texts(member, (*path, name))
     elif isinstance(value, list) and len(path) < _DEEPEST:

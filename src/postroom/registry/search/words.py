@@ -19,6 +19,10 @@ GAP = "¦"
 
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _RUN = re.compile(f"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\\W_]|[\u0300-\u036f])+")
+_HUMPED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[0-9]*[a-z]")
+"""What a text contains if one of its words has parts."""
+_PLAIN_RUN = re.compile(r"[a-z0-9]+")
+_LONGEST_KEPT = 100
 _CHUNK = re.compile(r"\S+")
 _HUMP = re.compile(r"[A-Z]{2,}(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[A-Z]|[0-9]+")
 
@@ -46,7 +50,7 @@ def find_compounds(text: str) -> Iterator[list[Word]]:
     """The words of those runs without blanks in which some have parts, now whole: `orderplaced` finds `OrderPlaced`,
     and `cloudevents/1.0` finds `CloudEvents/1.0`.
     """
-    if text.islower() or text.isupper():
+    if not _HUMPED.search(text):
         return
     for chunk in _CHUNK.finditer(text):
         runs = list(_RUN.finditer(chunk[0]))
@@ -64,17 +68,20 @@ def indexed_words(texts: Iterable[str], most: int) -> str:
             break
         if words:
             words.append(GAP)
-        words += _words_of(text)
-        for compound in find_compounds(text):
-            whole += (GAP, *(one.word for one in compound))
+        found, compounds = _words_of(text) if len(text) <= _LONGEST_KEPT else _words_of.__wrapped__(text)
+        words += found
+        whole += compounds
     line = words[:most] + whole[:most]
     return f" {' '.join(line)} " if line else ""
 
 
 @functools.lru_cache(maxsize=4096)
-def _words_of(text: str) -> tuple[str, ...]:
-    """Most texts of a registry are few: formats, envelopes, names of attributes."""
-    return tuple(one.word for one in find_words(text))
+def _words_of(text: str) -> tuple[list[str], list[str]]:
+    """The words of a text, and its compounds behind gaps. Most short texts of a registry are the same few."""
+    if text.isascii() and not _HUMPED.search(text):  # no word has parts
+        return [word[:LONGEST_WORD] for word in _PLAIN_RUN.findall(text.lower())], []
+    compounds = [word for chunk in find_compounds(text) for word in (GAP, *(one.word for one in chunk))]
+    return [one.word for one in find_words(text)], compounds
 
 
 def _fold(word: str) -> str:
