@@ -21,6 +21,7 @@ COMMANDS = {
     "import": "Import the catalogs of other tools into a registry.",
     "convert": "Convert a catalog to another dialect.",
     "diff": "Say what changed between two catalogs.",
+    "search": "Find groups, messages, schemas and endpoints by words.",
     "log": "List what happened to XID and everything below it.",
     "lint": "Say what is wrong with catalogs.",
     "match": "Say for each record which message definition it fits.",
