@@ -99,7 +99,7 @@ class Catalog:
 
     def match(self, record: Any) -> Match:
         """Which definition a record fits; a batch gives the match of its first message (`match_all` gives all)."""
-        return self.match_all(record)[0]
+        return (self.engine.match_line(record) if type(record) is bytes else self.match_all(record))[0]
 
     def match_all(self, record: Any) -> list[Match]:
         """One match per message of the record: a line, a dict, a `Record` or a row of a DataFrame. Never raises."""

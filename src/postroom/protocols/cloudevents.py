@@ -142,10 +142,9 @@ def _bare_content_type(metadata: dict[str, Any]) -> str:
     return stated if isinstance(stated, str) else ""
 
 
+@functools.lru_cache(maxsize=256)  # senders have a few
 def announced_mode(content_type: str) -> AnnouncedMode:
     """The mode that a content type announces: "unknown" for events in another format than JSON, "" for no event."""
-    if content_type == JSON_EVENT:  # as most spell it
-        return "structured"
     media = media_type(content_type)
     if media in _EVENT:
         return "structured"
@@ -160,8 +159,9 @@ def binary_attributes(wire: Wire, headers: Headers) -> dict[str, Any] | None:
     is_identified = "id" in attributes and "source" in attributes and "type" in attributes
     if not is_identified and not marks_event(wire, attributes.get("specversion")):
         return None
-    is_type = stated and body_type_counts(wire, attributes)
-    return {**attributes, "datacontenttype": stated} if is_type else attributes
+    if stated and body_type_counts(wire, attributes):
+        attributes["datacontenttype"] = stated
+    return attributes
 
 
 def marks_event(wire: Wire, specversion: Any) -> bool:
@@ -252,12 +252,8 @@ def _event_members(text: bytes) -> tuple[dict[str, Any], bytes, bytes]:
         decoded = ((name, msgspec.json.decode(value)) for name, value in members.items() if name not in _BODY)
         attributes = {name: value for name, value in decoded if value is not None}
         return attributes, bytes(members.get("data", b"")), bytes(members.get("data_base64", b""))
-    attributes = asdict(event)
-    data, data_base64 = attributes.pop("data"), attributes.pop("data_base64")
-    for name in _COMMON_ATTRIBUTES:
-        if attributes[name] is None:
-            del attributes[name]
-    return attributes, bytes(data), bytes(data_base64)
+    attributes = {name: value for name, value in asdict(event).items() if value is not None}
+    return attributes, bytes(attributes.pop("data")), bytes(attributes.pop("data_base64"))
 
 
 def _structured_body(data: bytes, data_base64: bytes, stated: str) -> tuple[bytes, str]:

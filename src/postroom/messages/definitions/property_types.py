@@ -80,7 +80,10 @@ def _is_binary(value: Any) -> bool:
 
 
 def _is_timestamp(value: Any) -> bool:
-    return isinstance(value, str) and _TIME.match(value, 10) is not None and _is_date(value[:10])
+    try:
+        return _TIME.match(value, 10) is not None and _is_date(value[:10])
+    except TypeError:  # no string
+        return False
 
 
 @functools.lru_cache(maxsize=1024)  # a stream names the same few days over and over
