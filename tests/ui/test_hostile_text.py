@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page
 
 from postroom.catalog.open_store import open_store
 from postroom.registry.operations import import_document
-from postroom.ui.markdown import markdown
-from postroom.ui.safe_text import safe_link, visible
+from postroom.ui.rendering.markdown import markdown
+from postroom.ui.rendering.safe_text import safe_link, visible
 from tests.http.running_service import locate, serving
 from tests.ui.conftest import Visitor, wait_for_parts
 

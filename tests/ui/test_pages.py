@@ -25,7 +25,10 @@ PATHS = (
     f"/ui{SCHEMA}",
     f"/ui{SCHEMA}/versions/1",
     "/ui/endpoints/fleet.kafka",
+    "/ui/-/search?q=vehicle",
+    "/ui/-/fields",
 )
+FORMS = ("/ui/-/try", f"/ui/-/compare?xid={SCHEMA}")
 
 
 def test_from_the_first_page_to_an_example_by_click(visit: Visit) -> None:
@@ -94,7 +97,7 @@ def test_nothing_keeps_people_from_using_a_page_and_a_phone_shows_all_of_it(
 ) -> None:
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 844})
     page = context.new_page()
-    for path in PATHS:
+    for path in (*PATHS, *FORMS):
         page.goto(pages + path)
         wait_for_parts(page)
         found = Axe().run(page).response["violations"]

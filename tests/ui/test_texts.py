@@ -12,7 +12,7 @@ ROOM = Path(__file__).parents[2] / "src" / "postroom" / "ui"
 def test_every_text_is_used_and_none_stands_in_a_template() -> None:
     tree = ast.parse((ROOM / "texts.py").read_text())
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    sources = [path.read_text() for path in (*ROOM.glob("*.py"), *ROOM.glob("templates/*.html"))]
+    sources = [path.read_text() for path in (*ROOM.rglob("*.py"), *ROOM.glob("templates/*.html"))]
     used = set(re.findall(r"\b(?:t|texts)\.(\w+)", "\n".join(sources))) | {"one", "many", "NOUNS"}
     assert names - used == set()
 

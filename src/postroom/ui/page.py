@@ -13,8 +13,8 @@ from postroom.http.server.response import Response
 from postroom.http.services.match_and_make import catalogs
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from postroom.ui.assets import asset_name
-from postroom.ui.templates_engine import render_template
+from postroom.ui.rendering.assets import asset_name
+from postroom.ui.rendering.template_engine import render_template
 
 if TYPE_CHECKING:
     from postroom.catalog.catalog import Catalog

@@ -6,7 +6,7 @@ language = "en"
 
 # Navigation
 nav = "Main"
-NAVIGATION = (("/", "Catalog"),)
+NAVIGATION = (("/", "Catalog"), ("/-/fields", "Fields"), ("/-/try", "Try it"))
 """Pages that every page leads to, by their paths."""
 breadcrumb = "You are here"
 home = "Registry"
@@ -199,3 +199,77 @@ PROOFS = {
     "producers": "A message that fitted before and does not fit now",
     "consumers": "A message that fits now and did not fit before",
 }
+
+# Search
+search = "Search"
+search_hint = "Search messages, schemas, fields …"
+search_title = "Search: {q}"
+search_total = "{count:,} found"
+search_many = "More than {count:,} found; say more to find the right one"
+search_nothing = (
+    "Nothing has all of these words. Fewer words, or their beginnings, find more; quotes keep words together."
+)
+search_fields = "Look in the fields of payloads instead"
+search_member = "payload"
+FACETS = {
+    "kind": "Kind",
+    "group": "Group",
+    "format": "Format",
+    "envelope": "Envelope",
+    "protocol": "Protocol",
+}
+
+# Fields
+fields = "Fields of payloads"
+fields_lead = "Every member of every payload schema: what it is, and where it is used."
+fields_words = "Containing"
+fields_shared = "shared by several schemas"
+fields_show = "Show"
+fields_schemas = "Schemas"
+fields_messages = "Messages"
+fields_differ = "not the same everywhere"
+fields_none = "No payload schema has such a field."
+
+# Try it
+try_it = "Try it"
+try_lead = "Paste messages, and see which definition each of them fits, or what is wrong with it. Nothing is stored."
+try_label = "Messages: records, CloudEvents, a curl command, or a payload; one, a list, or one on each line"
+try_drop = "A file can be dropped here, too."
+try_go = "See what becomes of them"
+try_more_by_command = "For more than {count:,} messages, or for programs:"
+try_fitting = "As a payload it fits these definitions:"
+try_suggestion = "Make it fit"
+try_suggestion_lead = "This one fits. Change it as you like, and try it."
+try_suggestion_go = "Try this one"
+try_missing = "is not there"
+try_unchecked = "The payload was not checked: {reason}"
+try_message = "Message {number}"
+OUTCOMES = {
+    "landed": "landed",
+    "invalid": "invalid",
+    "ambiguous": "ambiguous",
+    "unmatched": "unmatched",
+    "malformed": "malformed",
+}
+OUTCOME_CLASSES = {"landed": "good", "invalid": "bad", "ambiguous": "warn", "unmatched": "warn", "malformed": "bad"}
+SECTIONS = {"envelope": "Envelope", "protocol": "Protocol", "payload": "Payload"}
+
+# Comparing schemas
+compare_of = "Compare {name}"
+compare_lead = "Can payloads that one of them describes be read with the other? Nothing is stored."
+compare_version = "Stored version"
+compare_other = "with version"
+compare_pasted = "the text below"
+compare_text = "Another text of the schema"
+compare_go = "Compare"
+compare_link = "Compare with another text or version"
+DIRECTIONS = {
+    "backward": "Payloads of the stored version, read with the other",
+    "forward": "Payloads of the other, read with the stored version",
+}
+VERDICTS = {
+    "compatible": ("good", "can be read"),
+    "incompatible": ("bad", "cannot be read"),
+    "undecided": ("warn", "nobody can say"),
+}
+compare_example = "For example"

@@ -8,26 +8,36 @@ from urllib.parse import urlsplit
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.server.web_pages import NAME, entity_path
+from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from postroom.ui.assets import asset
-from postroom.ui.entities import answer_collection, answer_generic, answer_version
-from postroom.ui.examples import answer_example
-from postroom.ui.groups import answer_group
-from postroom.ui.history import answer_history
-from postroom.ui.home import answer_home
+from postroom.ui.entities.definition import answer_definition
+from postroom.ui.entities.examples import answer_example
+from postroom.ui.entities.groups import answer_group
+from postroom.ui.entities.history import answer_history
+from postroom.ui.entities.plain_entities import answer_collection, answer_generic, answer_version
+from postroom.ui.entities.schema import answer_schema
 from postroom.ui.page import PageRequest
 from postroom.ui.problem import problem_page
-from postroom.ui.resources import answer_resource
+from postroom.ui.rendering.assets import asset
+from postroom.ui.trying.compare import answer_compare
+from postroom.ui.trying.try_it import answer_try
+from postroom.ui.views.home import answer_home
+from postroom.ui.views.search import answer_fields, answer_search
 
 Handler = Callable[[PageRequest], Response]
 
 ASSETS = "/-/assets/"
 READ: tuple[str, ...] = ("GET", "HEAD")
 PAGES: dict[str, tuple[Handler, tuple[str, ...]]] = {
+    "compare": (answer_compare, (*READ, "POST")),
     "example": (answer_example, READ),
+    "fields": (answer_fields, READ),
     "history": (answer_history, READ),
+    "search": (answer_search, READ),
+    "try": (answer_try, (*READ, "POST")),
 }
 """Pages that are no entities', by their names below `/-/`, with the methods they take."""
 
@@ -78,11 +88,20 @@ class Website:
                 case "group":
                     return answer_group(page, path)
                 case "resource":
-                    return answer_resource(page, path)
+                    return _resource(page, path)
                 case "version":
                     return answer_version(page, path)
                 case _:
                     return answer_generic(page, path)
+
+
+def _resource(page: PageRequest, path: EntityPath) -> Response:
+    group, collection = path.ids[0], path.ids[2]
+    if group in MESSAGE_OWNERS and collection == "messages":
+        return answer_definition(page, path)
+    if (group, collection) == ("schemagroups", "schemas"):
+        return answer_schema(page, path)
+    return answer_generic(page, path)
 
 
 def _allowed(methods: tuple[str, ...]) -> Response:

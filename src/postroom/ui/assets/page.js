@@ -85,3 +85,59 @@ document.addEventListener("keydown", (event) => {
   field.focus();
   field.select();
 });
+
+// Search as one types, on the page of results; elsewhere Enter leads there.
+const results = document.getElementById("results");
+const field = document.querySelector("[data-search]");
+if (results && field) {
+  let waiting, asked = field.value;
+  field.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      if (field.value === asked) return;
+      asked = field.value;
+      const url = new URL(location.href);
+      url.search = new URLSearchParams({ q: asked });
+      const answer = await fetch(url, { headers: { accept: "text/html" } });
+      const text = await answer.text();
+      if (field.value !== asked) return;
+      const found = new DOMParser().parseFromString(text, "text/html").getElementById("results");
+      if (found) results.replaceChildren(...document.adoptNode(found).childNodes);
+      history.replaceState(null, "", url);
+    }, 120);
+  });
+}
+
+// Forms that try something: sent without leaving the page, with what a session of a browser needs for it.
+async function sessionToken() {
+  const answer = await fetch(`${document.body.dataset.api}/-/session`, { headers: { accept: "application/json" } });
+  return answer.ok ? (await answer.json()).csrf : undefined;
+}
+
+customElements.define("send-form", class extends HTMLElement {
+  connectedCallback() {
+    this.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const form = event.target;
+      const main = document.querySelector("main");
+      main.setAttribute("aria-busy", "true");
+      const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded" };
+      const token = await sessionToken();
+      if (token) headers["X-CSRF-Token"] = token;
+      const body = new URLSearchParams(new FormData(form));
+      const answer = await fetch(form.action, { method: "POST", headers, body });
+      show(main, await answer.text());
+      main.removeAttribute("aria-busy");
+      (document.getElementById("outcome") ?? main).scrollIntoView({ block: "nearest" });
+    });
+    for (const area of this.querySelectorAll("[data-drop]")) {
+      area.addEventListener("dragover", (event) => event.preventDefault());
+      area.addEventListener("drop", async (event) => {
+        const [file] = event.dataTransfer.files;
+        if (!file) return;
+        event.preventDefault();
+        area.value = await file.text();
+      });
+    }
+  }
+});

@@ -16,7 +16,7 @@ from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.resource_history import NumberedState, load_state, read_states
-from postroom.ui.examples import make_example
+from postroom.ui.entities.examples import make_example
 from postroom.ui.page import PageRequest
 
 MOST_STATES = 50

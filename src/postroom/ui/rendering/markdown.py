@@ -8,7 +8,7 @@ import threading
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from postroom.ui.safe_text import visible
+from postroom.ui.rendering.safe_text import visible
 
 LONGEST = 20_000
 _PLAIN = re.compile(r"[^\\`*_\[\]<>&!#\n|~:+-]*\Z")

@@ -11,8 +11,8 @@ import msgspec
 from markupsafe import Markup, escape
 
 from postroom.ui import texts
-from postroom.ui.markdown import markdown
-from postroom.ui.safe_text import LONGEST_TEXT, safe_link, visible
+from postroom.ui.rendering.markdown import markdown
+from postroom.ui.rendering.safe_text import LONGEST_TEXT, safe_link, visible
 from postroom.version import VERSION
 
 _MARKS = re.compile(r"[`*]|^#+ ")

@@ -15,10 +15,10 @@ from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.model.json_pointers import leads, steps_of
 from postroom.registry.paths import EntityPath
 from postroom.ui import texts
-from postroom.ui.catalog_index import index_of, schema_xid
-from postroom.ui.entities import attributes, json_url, parents, rendered
+from postroom.ui.entities.catalog_index import index_of, schema_xid
+from postroom.ui.entities.plain_entities import attributes, json_url, parents, rendered
+from postroom.ui.entities.schema import SchemaView, schema_view
 from postroom.ui.page import PageRequest
-from postroom.ui.schema import SchemaView, schema_view
 
 MOST_CONSTRAINTS = 500
 MOST_DERIVED = 100

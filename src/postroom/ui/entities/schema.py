@@ -10,14 +10,14 @@ import msgspec
 from postroom.formats.schema import Library
 from postroom.http.server.response import Response
 from postroom.messages.definitions.catalog_tree import Tree, default_version, members
-from postroom.messages.definitions.definition import CompiledCatalog, SchemaSource
+from postroom.messages.definitions.definition import SchemaSource
 from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.definitions.schema_sources import stored_schemas
 from postroom.registry.paths import EntityPath
-from postroom.ui.catalog_index import index_of
-from postroom.ui.entities import attributes, json_url, parents, rendered
+from postroom.ui.entities.catalog_index import index_of
+from postroom.ui.entities.plain_entities import attributes, json_url, parents, rendered
+from postroom.ui.entities.schema_tree import SchemaMember, schema_members
 from postroom.ui.page import PageRequest
-from postroom.ui.schema_tree import SchemaMember, schema_members
 
 MOST_SHOWN = 300
 LONGEST_TEXT = 60_000
@@ -95,21 +95,32 @@ def answer_schema(page: PageRequest, path: EntityPath) -> Response:
     )
 
 
-def stored_view(tree: Tree, group_id: str, schema_id: str, version: str = "") -> SchemaView | None:
-    """The stored schema, or one of its Versions; None where there is no document of it here."""
+class StoredDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A schema document with its format, and where what it refers to is looked up."""
+
+    format: str
+    document: Any
+    library: Library
+
+
+def stored_document(tree: Tree, group_id: str, schema_id: str, version: str = "") -> StoredDocument | None:
+    """The document of a stored schema, or of one of its Versions; None where there is none here."""
     groups = members(tree, "schemagroups")
     schema = members(groups.get(group_id), "schemas").get(schema_id)
     if schema is None:
         return None
-    excerpt = {"schemagroups": {group_id: groups[group_id]}}
+    stored = stored_schemas({"schemagroups": {group_id: groups[group_id]}}, [group_id])
     place = f"/schemagroups/{group_id}/schemas/{schema_id}"
     if version and version != default_version(schema).get("versionid"):
         place += f"/versions/{version}"
-    stored = stored_schemas(excerpt, [group_id])
     found = stored.get(place)
     if found is None or found.document is None:
         return None
-    catalog = CompiledCatalog((), stored)
-    source = SchemaSource(format=found.format, place=place, reference=place)
-    document, library = SchemaDocuments(catalog.schemas).of(source)
-    return schema_view(found.format, document, "", library, place)
+    document, library = SchemaDocuments(stored).of(SchemaSource(format=found.format, place=place, reference=place))
+    return StoredDocument(format=found.format, document=document, library=library)
+
+
+def stored_view(tree: Tree, group_id: str, schema_id: str, version: str = "") -> SchemaView | None:
+    """A stored schema, or one of its Versions, as pages show it."""
+    found = stored_document(tree, group_id, schema_id, version)
+    return None if found is None else schema_view(found.format, found.document, "", found.library)

@@ -7,7 +7,7 @@ from typing import Any
 from postroom.http.server.response import Response
 from postroom.messages.definitions.catalog_tree import Tree, members
 from postroom.ui.page import PageRequest
-from postroom.ui.recent_changes import recent_changes
+from postroom.ui.views.recent_changes import recent_changes
 
 MOST_GROUPS = 12
 MOST_RECENT = 8

@@ -11,8 +11,8 @@ from postroom.messages.making.make import AUTO, Maker
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol
 from postroom.protocols.records import render_record
 from postroom.registry.problems import RegistryProblem
+from postroom.ui.entities.send_commands import snippets
 from postroom.ui.page import PageRequest
-from postroom.ui.send_commands import snippets
 
 VALUE = "value."
 MOST_SEEDS = 999_999
@@ -67,15 +67,16 @@ def answer_example(page: PageRequest) -> Response:
 
 
 def make_example(
-    maker: Maker, given: dict[str, str], protocol: str, mode: str, seed: int
+    maker: Maker, given: dict[str, str], protocol: str, mode: str, seed: int, data: Any = AUTO
 ) -> tuple[dict[str, Any], dict[str, str]]:
+    """An example record, and the values that its placeholders have; MakeRefused where none can be made."""
     refused: MakeRefused | None = None
     for sample in _SAMPLES:
         values = {name: given.get(name) or sample.format(name=name) for name in maker.variables}
         values |= {name: value for name, value in given.items() if name not in values}
         try:
             rng = random.Random(seed)  # noqa: S311 - sample data, no secrets
-            made = maker.make(values, AUTO, protocol=protocol, mode=mode, rng=rng)
+            made = maker.make(values, data, protocol=protocol, mode=mode, rng=rng)
         except MakeRefused as error:
             refused = refused or error
             continue

@@ -9,8 +9,8 @@ from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.query.inline import NOTHING
 from postroom.registry.read.render import View, render
 from postroom.registry.read.tree import read_collection
-from postroom.ui.catalog_index import addresses, index_of, named_groups
-from postroom.ui.entities import PAGE_SIZE, attributes, json_url, parents, rendered
+from postroom.ui.entities.catalog_index import addresses, index_of, named_groups
+from postroom.ui.entities.plain_entities import PAGE_SIZE, attributes, json_url, parents, rendered
 from postroom.ui.page import PageRequest
 
 SHOWN_OTHERWISE = frozenset(

@@ -1,0 +1,1 @@
+"""From values to HTML: templates, Markdown, text that can be trusted, stylesheet and scripts."""

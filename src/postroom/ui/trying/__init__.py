@@ -1,0 +1,1 @@
+"""Trying things: pasted messages against the definitions, and pasted schemas against stored ones. Nothing is stored."""
