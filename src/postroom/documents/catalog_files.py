@@ -32,6 +32,9 @@ from postroom.urls import join_url
 _PARTS = ("endpoints", "definitionGroups", "schemaGroups", "messagegroups", "schemagroups")
 _ALLOW = "Name the host in the setting allow_fetch, or put the document into this folder and refer to it there."
 _NO_CATALOG = "this is no catalog: it has none of messagegroups, schemagroups, endpoints, nor their older names."
+_ALONE = "A group alone goes under messagegroups/GROUP, a definition alone under messagegroups/GROUP/messages/MESSAGE."
+# What a group or a definition has that is no document by itself.
+_OF_ENTITIES = frozenset(("messages", "definitions", "envelope", "protocol", "metadata", "messageid", "messagegroupid"))
 
 Code = Literal[
     "group_twice",
@@ -136,7 +139,9 @@ class CatalogFiles:
             if parsed is not None:
                 self._add(parsed, file)
             elif not self.is_folder:
-                raise DocumentRefused(_NO_CATALOG, place=str(file))
+                found = self.documents.get(file, {})
+                remedy = "" if _OF_ENTITIES.isdisjoint(found) else _ALONE
+                raise DocumentRefused(_NO_CATALOG, place=str(file), remedy=remedy)
         if not self.parsed_files:
             raise DocumentRefused(
                 "no file in this folder has messagegroups, schemagroups or endpoints.", place=str(self.path)

@@ -49,6 +49,41 @@ def test_a_group(definitions: Any) -> None:
     assert set(tree["messagegroups"]["storage"]["messages"]) == {CREATED["id"]}
 
 
+SECTIONS = [
+    ("AMQP", {"applicationproperties": {"oven": "o1"}}, {"application-properties": {"oven": {"value": "o1"}}}),
+    ("AMQP", {"application-properties": {"oven": "o1"}}, {"application-properties": {"oven": {"value": "o1"}}}),
+    ("AMQP", {"footer": {"sum": "1"}}, {"footer": {"sum": {"value": "1"}}}),
+    ("AMQP", {"messageannotations": {"x-opt-a": "1"}}, {"message-annotations": {"x-opt-a": {"value": "1"}}}),
+    ("MQTT", {"publish": {"topicname": "ovens"}}, {"topic_name": "ovens"}),
+    ("MQTT", {"userproperty": {"oven": "o1"}}, {"user_properties": [{"name": "oven", "value": "o1"}]}),
+    ("NATS", {"subject": "ovens", "replyto": "desk"}, {"subject": "ovens", "reply-to": "desk"}),
+]
+PROTOCOLS = {"AMQP": "AMQP/1.0", "MQTT": "MQTT/5.0", "NATS": "NATS"}
+
+
+@pytest.mark.audit("services-C10")
+@pytest.mark.parametrize(("form", "sections", "options"), SECTIONS)
+def test_the_sections_of_a_definition_tell_its_format(form: str, sections: Any, options: Any) -> None:
+    """With or without a format, in any spelling of it, and wherever the definition stands."""
+    spellings = ({}, {"format": form}, {"format": form.lower()}, {"format": PROTOCOLS[form]})
+    versions = [{"id": "hot", **sections, **stated} for stated in spellings]
+    definitions = [*versions, *({"id": "hot", **stated, "versions": {"1": sections}} for stated in spellings)]
+    documents = [
+        *definitions,
+        *({"messagedefinitions": {"hot": one}} for one in definitions),
+        *({"messagecatalog": {"ovens": {"id": "ovens", "messagedefinitions": {"hot": one}}}} for one in definitions),
+        *(
+            {"messagecatalog": {"ovens": {"id": "ovens", **stated, "messagedefinitions": {"hot": sections}}}}
+            for stated in spellings
+        ),
+    ]
+    for document in documents:
+        (group,) = tree_of(document)["messagegroups"].values()
+        hot = group["messages"]["hot"]
+        assert (hot["protocol"], hot["protocoloptions"]) == (PROTOCOLS[form], options), document
+        assert group.get("protocol", PROTOCOLS[form]) == PROTOCOLS[form]
+
+
 def test_mqtt_amqp_and_the_newest_version() -> None:
     definitions = {
         "hot": {

@@ -9,23 +9,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.messagecatalog_sections import FORMATS
-from postroom.documents.dialects.name_tables import AMQP_CATALOG_PROPERTIES, GROUP_IDS, GROUP_TYPES, SERVICE_SCHEMA
+from postroom.documents.dialects.messagecatalog_sections import FORMATS, implied_format
+from postroom.documents.dialects.name_tables import GROUP_IDS, GROUP_TYPES, SERVICE_SCHEMA
 from postroom.documents.dialects.walk_tree import groups, messages, objects
 
 _SERVICE = ("definitionGroups", "schemaGroups", "definitionGroupsUrl", "schemaGroupsUrl", "endpointsUrl")
 _CATALOG = ("messagecatalog", "messagedefinitions")
-_SECTIONS = (
-    *("attributes", "publish", "userproperty", "applicationproperties", "applicationdata"),
-    *("deliveryannotations", "messageannotations"),
-)
-# Sections of AMQP whose names other documents have as well, and what can be in them.
-_CLOSED_SECTIONS = {
-    "header": frozenset(("durable", "priority", "ttl")),
-    "properties": frozenset(AMQP_CATALOG_PROPERTIES),
-}
 _RC = ("envelope", "protocol", "envelopemetadata", "protocoloptions", "envelopeoptions", "dataschemauri", "dataschema")
 _V0_5 = ("format", "binding", "metadata", "message", "schemaformat", "schemaurl")
+# A definition or a group of 0.5 on its own, whose formats may be called as those of a catalog are.
+_V0_5_ENTITY = frozenset(("metadata", "definition", "definitions", "messages"))
 _SERVICE_SUFFIXES = (".cereg", ".cereg.yaml", ".cereg.yml")
 # Names in a group that 0.5 does not have, and those that its service does not have.
 _RC_GROUP = frozenset((*GROUP_IDS.values(), "protocol", "protocoloptions", "envelope", "envelopeoptions"))
@@ -74,18 +67,10 @@ def _has_listed_usage(document: Tree) -> bool:
 
 def _is_version(document: Tree) -> bool:
     """One definition of a message catalog on its own: of a format of its own, or with a section of one."""
-    if any(group_type in document for group_type in GROUP_TYPES):
+    if any(group_type in document for group_type in GROUP_TYPES) or not document.keys().isdisjoint(_V0_5_ENTITY):
         return False
     is_stated = document.get("format") in FORMATS if isinstance(document.get("format"), str) else False
-    return is_stated or any(isinstance(document.get(name), dict) for name in _SECTIONS) or _is_amqp(document)
-
-
-def _is_amqp(document: Tree) -> bool:
-    found = [(document[name], names) for name, names in _CLOSED_SECTIONS.items() if name in document]
-    return any(isinstance(one, dict) and one and one.keys() <= names for one, names in found) and all(
-        isinstance(one, dict) and one.keys() <= names and not any(isinstance(value, dict) for value in one.values())
-        for one, names in found
-    )
+    return is_stated or any(map(implied_format, (document, *objects(document, "versions").values())))
 
 
 def _v0_5(document: Tree, names: set[str]) -> str:

@@ -13,10 +13,12 @@ from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.messagecatalog_ids import catalog_id_of, entity_id
 from postroom.documents.dialects.messagecatalog_sections import (
-    FORMATS,
+    canonical_format,
     format_of,
     group_selectors,
+    implied_format,
     read_sections,
+    section_format,
     without_mqtt,
     write_sections,
 )
@@ -36,16 +38,13 @@ def canonical(document: Tree) -> Tree:
     if "messagedefinitions" in document:
         name = str(document.get("id") or document.get("format") or "messages")
         return {"messagecatalog": {name: _group(document)}}
-    name = str(document.get("format") or _guessed(document))
+    versions = objects(document, "versions").values()
+    stated = document.get("format")
+    implied = next(filter(None, map(implied_format, (document, *versions))), "")
+    name = canonical_format(stated) if isinstance(stated, str) and stated else implied
     definition = str(document.get("id") or "message")
     group = {"id": name, "format": name, "messagedefinitions": {definition: document}}
     return {"messagecatalog": {name: _group(group)}}
-
-
-def _guessed(document: Tree) -> str:
-    if "attributes" in document:
-        return "CloudEvents"
-    return "MQTT" if "publish" in document or "userproperty" in document else "AMQP"
 
 
 def _group(group: Tree) -> Tree:
@@ -99,13 +98,11 @@ def _read_group(group: Tree) -> Tree:
 
 
 def _group_selector(chosen: Any, messages: Tree) -> Tree:
-    known = FORMATS.get(chosen) if isinstance(chosen, str) else None
-    if known is None:
-        return {"envelope": chosen} if isinstance(chosen, str) else {}
-    if chosen != "MQTT":
-        return dict(known)
+    if not isinstance(chosen, str):
+        return {}
+    form = canonical_format(chosen)
     versions = {message.get("protocol") for message in messages.values()}
-    return {"protocol": versions.pop()} if len(versions) == 1 else group_selectors(chosen)
+    return {"protocol": versions.pop()} if form == "MQTT" and len(versions) == 1 else group_selectors(form)
 
 
 def _read_definition(definition: Tree, chosen: Any) -> Tree:
@@ -118,7 +115,8 @@ def _read_definition(definition: Tree, chosen: Any) -> Tree:
     version = versions[newest]
     if "description" in version:
         read.setdefault("description", version["description"])
-    return {**read, "versionid": newest, **read_sections(version, version.get("format", chosen))}
+    form = section_format(version, version.get("format"), definition.get("format"), chosen)
+    return {**read, "versionid": newest, **read_sections(version, form)}
 
 
 def _write(tree: Tree) -> Tree:

@@ -38,6 +38,7 @@ MQTT_CONSTRAINTS: Tree = {
 }
 """The format MQTT has definitions of both its versions, which no protocol of a group says, and none in an envelope."""
 _COMMON = ("version", "format", "id", "description", "createdtimeutc")
+_OF_DEFINITIONS = ("authority", "updatedtimeutc")
 _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 # Properties that have other types only, so that a template in them is a value without one.
 _UNTEMPLATED = frozenset(
@@ -49,6 +50,54 @@ _WRITTEN = {
     "publish": {ours: theirs for theirs, ours in MQTT_CATALOG_PUBLISH.items()},
     "nats": {ours: theirs for theirs, ours in NATS_CATALOG.items()},
 }
+
+
+_CLOSED = {
+    "header": frozenset(("durable", "priority", "ttl")),
+    "properties": frozenset(AMQP_CATALOG_PROPERTIES) | frozenset(AMQP_CATALOG_PROPERTIES.values()),
+}
+_OPEN_AMQP = frozenset((*AMQP_CATALOG_SECTIONS, *AMQP_CATALOG_SECTIONS.values(), "applicationdata")) - {
+    *_CLOSED,
+    "footer",
+}
+_NATS_NAMES = frozenset((*NATS_CATALOG, *NATS_CATALOG.values(), "payload"))
+
+
+def canonical_format(given: str) -> str:
+    """A format as we write it: the four that the catalog defines in its spelling, any other as it is given."""
+    known = format_of({"envelope": given}, {})
+    family = family_of(given)
+    return family if family in FORMATS else known
+
+
+def implied_format(version: Tree) -> str:
+    """The format whose sections a document has that does not name one; empty where that may be another document."""
+    sections = {name for name, value in version.items() if isinstance(value, dict)}
+    if "attributes" in sections:
+        return "CloudEvents"
+    if sections & {"publish", "userproperty"}:
+        return "MQTT"
+    if sections & _OPEN_AMQP or _is_amqp(version):
+        return "AMQP"
+    names = version.keys() - {*_COMMON, *_OF_DEFINITIONS}
+    return "NATS" if names <= _NATS_NAMES and isinstance(version.get("subject"), str) else ""
+
+
+def _is_amqp(version: Tree) -> bool:
+    """Whether it has only sections whose names other documents have as well, and in them what AMQP has."""
+    closed = [(version[name], known) for name, known in _CLOSED.items() if name in version]
+    footer = version.get("footer")
+    has_footer = isinstance(footer, dict) and version.keys() <= {*_COMMON, *_OF_DEFINITIONS, *_CLOSED, "footer"}
+    return (has_footer or any(isinstance(one, dict) and one and one.keys() <= known for one, known in closed)) and all(
+        isinstance(one, dict) and one.keys() <= known and not any(isinstance(value, dict) for value in one.values())
+        for one, known in [*closed, *([(footer, footer.keys())] if has_footer and isinstance(footer, dict) else [])]
+    )
+
+
+def section_format(version: Tree, *stated: Any) -> str:
+    """The format of a version: as it, its definition or its group state it, or as its sections imply."""
+    named = next((one for one in stated if isinstance(one, str) and one), "")
+    return canonical_format(named) if named else implied_format(version)
 
 
 def format_of(message: Tree, group: Tree) -> str:
@@ -161,7 +210,7 @@ def _read_cloudevents(version: Tree) -> Tree:
 def _read_amqp(version: Tree) -> Tree:
     options: Tree = {}
     for name, ours in AMQP_CATALOG_SECTIONS.items():
-        section = version.get(name)
+        section = version.get(name, version.get(ours))  # some write the names that the protocol has
         if isinstance(section, dict):
             names = AMQP_CATALOG_PROPERTIES if name == "properties" else {}
             listed = {str(names.get(key, key)): one for key, one in section.items() if one is not None}

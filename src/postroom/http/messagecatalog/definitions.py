@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from postroom.documents.dialects.messagecatalog_ids import catalog_id_of
+from postroom.documents.dialects.messagecatalog_sections import canonical_format
 from postroom.http.messagecatalog.attribute_headers import RequestAttributes, attribute_headers, read_attributes
-from postroom.http.messagecatalog.group_formats import canonical_format, group_format, message_format
+from postroom.http.messagecatalog.group_formats import group_format, message_format
 from postroom.http.messagecatalog.groups import EVERYTHING
 from postroom.http.messagecatalog.original_documents import read_request_document
 from postroom.http.messagecatalog.paths import is_version_url, refuse_bare_colon

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.documents.dialects.messagecatalog_sections import (
-    FORMATS,
     NATIVE,
     format_of,
     group_selectors,
     other_constraints,
 )
-from postroom.documents.dialects.protocol_options import family_of
 from postroom.model.constraints import constraint_error
 from postroom.model.types import GroupConstraint, GroupType
 from postroom.registry.changes.entity_attachments import attach, attachment
@@ -22,13 +20,6 @@ from postroom.registry.write.constraints import constraint_of
 Tree = dict[str, Any]
 
 _NOTE = "catalogformat"
-
-
-def canonical_format(given: str) -> str:
-    """A format as we write it: the four that the catalog defines in its spelling, any other as it is given."""
-    known = format_of({"envelope": given}, {})
-    family = family_of(given)
-    return family if family in FORMATS else known
 
 
 def group_format(tx: Transaction, group: Entity) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.documents.dialects.messagecatalog_ids import catalog_id_of
-from postroom.http.messagecatalog.group_formats import canonical_format, group_format, selectors, store_format
+from postroom.documents.dialects.messagecatalog_sections import canonical_format
+from postroom.http.messagecatalog.group_formats import group_format, selectors, store_format
 from postroom.http.messagecatalog.paths import refuse_bare_colon
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, path_of
 from postroom.http.server.request_body import parse_json
