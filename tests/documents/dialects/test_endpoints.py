@@ -33,6 +33,21 @@ def test_versions_that_1_0_does_not_name(written: str, read: str) -> None:
     ("protocol", "written", "read"),
     [
         ("KAFKA", {"consumer-group": "g"}, {"consumergroup": "g"}),
+        ("KAFKA", {"bootstrapServers": "a:1, b:2"}, {"endpoints": [{"bootstrap.servers": ["a:1", "b:2"]}]}),
+        ("Kafka", {"bootstrap.servers": ["a:1"]}, {"endpoints": [{"bootstrap.servers": ["a:1"]}]}),
+        (
+            "Kafka",
+            {"endpoints": [{"bootstrapServers": ["a:1"]}, {"bootstrap-servers": "b:2", "tls": True}]},
+            {"endpoints": [{"bootstrap.servers": ["a:1"]}, {"bootstrap.servers": ["b:2"], "tls": True}]},
+        ),
+        *(
+            (protocol, options, options)
+            for protocol, options in (
+                ("KAFKA", {"bootstrapServers": "a:1", "endpoints": [{"bootstrap.servers": ["b:2"]}]}),
+                ("KAFKA", {"endpoints": [{"bootstrapServers": "a:1", "bootstrap.servers": ["b:2"]}, 3]}),
+                ("NATS", {"bootstrapServers": "a:1", "endpoints": [{"bootstrapServers": "a:1"}]}),
+            )
+        ),
         ("Kafka", {"consumerGroup": "g", "topic": "t"}, {"consumergroup": "g", "topic": "t"}),
         ("MQTT/3.1.1", {"clean-session": False, "willTopic": "w"}, {"cleansession": False, "willtopic": "w"}),
         ("MQTT/5.0", {"will-message": "#/messagegroups/g/messages/m"}, {"willmessage": "/messagegroups/g/messages/m"}),

@@ -394,6 +394,18 @@ FOUND: list[tuple[str, Tree, str]] = [
         with_endpoint({"protocoloptions": {"willTopic": "gone", "willtopic": "gone"}}),
         f"{ENDPOINT}/protocoloptions/willTopic",
     ),
+    *(
+        (
+            "endpoint_option_variant",
+            with_endpoint({"protocol": "KAFKA", "messagegroups": None, "protocoloptions": options}),
+            f"{ENDPOINT}/protocoloptions/{place}",
+        )
+        for options, place in (
+            ({"endpoints": None, "bootstrapServers": "a:1,b:2"}, "bootstrapServers"),
+            ({"bootstrapServers": "a:1"}, "bootstrapServers"),
+            ({"endpoints": [{"bootstrapServers": ["a:1"]}]}, "endpoints/0/bootstrapServers"),
+        )
+    ),
     ("endpoint_member_misplaced", with_endpoint({"deployed": False}), f"{ENDPOINT}/deployed"),
     ("messagegroup_dangling", with_endpoint({"messagegroups": ["/messagegroups/no"]}), f"{ENDPOINT}/messagegroups/0"),
     ("messagegroup_outside", with_endpoint({"messagegroups": ["https://a.example/g"]}), f"{ENDPOINT}/messagegroups/0"),
@@ -446,6 +458,7 @@ FOUND: list[tuple[str, Tree, str]] = [
 APART = {"schema_reference_missing", "schema_incompatible", "schema_undecided"}
 
 LEFT_ALONE: list[tuple[str, Tree]] = [
+    ("attribute_invalid", with_endpoint({"protocoloptions": {"willTopic": "gone"}})),
     ("schema_format_missing", BORROWED_SCHEMA),
     ("schema_document_missing", BORROWED_SCHEMA),
     ("registry_attribute_invalid", spoilt({"$schema": "x", "specversion": "0.9", "registryid": "a", "colour": {}})),

@@ -14,6 +14,7 @@ from postroom.documents.dialects.walk_tree import rename_members
 from postroom.model.messaging_options import ENDPOINT_OPTIONS as PRESENT_OPTIONS
 from postroom.protocols.protocol_table import canonical_protocol
 
+BROKERS = "bootstrap.servers"
 _OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
 _MESSAGE = re.compile(r"/messagegroups/[^/]+/messages/[^/]+(/versions/[^/]+)?\Z")
 _MQTT_5 = {"clean-session": "cleanstart"}  # 1.0 calls the flag as MQTT 5 does
@@ -44,13 +45,34 @@ def read_endpoint(endpoint: Tree, *, v0_5: bool) -> Tree:
 
 def read_old_spellings(protocol: Any, options: Tree) -> Tree:
     """The options of an endpoint, those in other spellings (`consumer-group`, `willTopic`) by their present names."""
+    if family_of(protocol) == "KAFKA" and isinstance(options.get("endpoints"), list):
+        options = {**options, "endpoints": [_read_brokers(one) for one in options["endpoints"]]}
     names = {name: present_spelling(protocol, name) for name in options}
-    if all(name == present or present in options for name, present in names.items()):
-        return options
-    return {
-        name if names[name] in options else names[name]: as_xid(value) if names[name] == "willmessage" else value
-        for name, value in options.items()
-    }
+    moved = {name: present for name, present in names.items() if present != name and present not in options}
+    return {moved.get(name, name): _read_option(moved.get(name), value) for name, value in options.items()}
+
+
+def _read_option(moved_to: str | None, value: Any) -> Any:
+    if moved_to == "endpoints":
+        return [{BROKERS: _listed(value)}]
+    return as_xid(value) if moved_to == "willmessage" else value
+
+
+def _read_brokers(address: Any) -> Any:
+    """An address of Kafka, with its brokers under their name."""
+    if not isinstance(address, dict) or BROKERS in address:
+        return address
+    pairs = ((name, _is_brokers(name), one) for name, one in address.items())
+    return {BROKERS if is_it else name: _listed(one) if is_it else one for name, is_it, one in pairs}
+
+
+def _listed(brokers: Any) -> Any:
+    """Brokers as Kafka's own clients take them, in one text, or as a list."""
+    return [one.strip() for one in brokers.split(",")] if isinstance(brokers, str) else brokers
+
+
+def _is_brokers(name: str) -> bool:
+    return _letters(name) == "bootstrapservers"
 
 
 def present_spelling(protocol: Any, name: str) -> str:
@@ -59,14 +81,21 @@ def present_spelling(protocol: Any, name: str) -> str:
     return name if name in known.values() else known.get(_letters(name), name)
 
 
+def present_member(protocol: Any, name: str) -> str:
+    """What a member of an address of an endpoint is called today."""
+    return BROKERS if family_of(protocol) == "KAFKA" and _is_brokers(name) else name
+
+
 @cache
 def _spellings(protocol: str) -> dict[str, str]:
     options = PRESENT_OPTIONS.get(protocol, {}).get("attributes", {})
-    return {_letters(name): name for name in options if name != "*"}
+    # Brokers stand in the addresses today, and stood beside them.
+    brokers = {_letters(BROKERS): "endpoints"} if protocol == "KAFKA" else {}
+    return brokers | {_letters(name): name for name in options if name != "*"}
 
 
 def _letters(name: str) -> str:
-    return re.sub("[_-]", "", name).lower()
+    return re.sub("[._-]", "", name).lower()
 
 
 def _read_config(config: Tree) -> Tree:
@@ -94,7 +123,7 @@ def _is_mqtt_5(protocol: Any) -> bool:
 
 def _read_addresses(addresses: list[Any], protocol: Any) -> list[Any]:
     if addresses and family_of(protocol) == "KAFKA" and all(isinstance(one, str) for one in addresses):
-        return [{"bootstrap.servers": addresses}]  # C-35
+        return [{BROKERS: addresses}]  # C-35
     return [{"uri": one} if isinstance(one, str) else one for one in addresses]
 
 
@@ -151,5 +180,5 @@ def _addresses(one: Any) -> list[Any]:
         return [one]
     if isinstance(one.get("uri"), str):
         return [one["uri"]]
-    servers = one.get("bootstrap.servers")
+    servers = one.get(BROKERS)
     return list(servers) if isinstance(servers, list) else []

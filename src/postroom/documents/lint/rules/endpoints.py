@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from postroom.documents.dialects.endpoints import present_spelling, read_old_spellings
+from postroom.documents.dialects.endpoints import BROKERS, present_member, present_spelling, read_old_spellings
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.rules.protocol_options import meant_option
@@ -79,15 +79,27 @@ def option_unknown(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
 
 def option_variant(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """Other spellings of an option are read in files; a registry has them as extensions."""
+    protocol = text(endpoint.raw, "protocol")
     options = section(endpoint.raw, "protocoloptions")
     for name in options:
-        present = present_spelling(text(endpoint.raw, "protocol"), name)
-        if present in options and present != name:
-            sentence, remedy = f"{name} and {present} are the same option, and {name} is not read.", "Keep one of them."
-        else:
-            sentence, remedy = f"{name} is another spelling of {present}.", f"Write {present}."
+        present = present_spelling(protocol, name)
+        meant = present if present != "endpoints" else f"{BROKERS} in an entry of endpoints"
         if present != name:
-            yield Diagnostic(endpoint.at("protocoloptions", name), sentence, remedy)
+            yield _variant(endpoint.at("protocoloptions", name), name, meant, is_beside=present in options)
+    listed = options.get("endpoints")
+    for position, address in enumerate(listed if isinstance(listed, list) else ()):
+        for name in address if isinstance(address, dict) else ():
+            present = present_member(protocol, name)
+            if present != name:
+                place = endpoint.at("protocoloptions", "endpoints", position, name)
+                yield _variant(place, name, present, is_beside=present in address)
+
+
+def _variant(place: str, name: str, present: str, *, is_beside: bool) -> Diagnostic:
+    if is_beside:
+        sentence = f"{name} and {present} are the same option, and {name} is not read."
+        return Diagnostic(place, sentence, "Keep one of them.")
+    return Diagnostic(place, f"{name} is another spelling of {present}.", f"Write {present}.")
 
 
 def options_nested(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:

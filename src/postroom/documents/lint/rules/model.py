@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from postroom.documents.dialects.endpoints import present_spelling
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.rules.document import OBJECTS, messaging_model
@@ -71,6 +72,8 @@ def _said_elsewhere(violation: AttributeViolation, body: Tree) -> bool:
         return True
     if path[0] == "envelopemetadata" and len(path) == 2:
         return True
+    if path[0] == "protocoloptions" and len(path) == 2 and _is_old_option(body, str(path[1])):
+        return True
     if path[0] == "protocoloptions" and not (
         len(path) > 3 and path[-1] in ("type", "required", "description", "specurl")
     ):
@@ -80,6 +83,10 @@ def _said_elsewhere(violation: AttributeViolation, body: Tree) -> bool:
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
     return path[-1] == "type" and isinstance(value, str) and value.lower() in TYPE_VARIANTS
+
+
+def _is_old_option(endpoint: Tree, name: str) -> bool:
+    return "usage" in endpoint and present_spelling(endpoint.get("protocol"), name) != name
 
 
 def _refused(place: str, violation: AttributeViolation) -> Diagnostic:
