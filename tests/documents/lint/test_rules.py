@@ -239,6 +239,16 @@ FOUND: list[tuple[str, Tree, str]] = [
         f"{STOPPED}/basemessage",
     ),
     # Payload schemas, as messages refer to them
+    *(
+        ("schema_reference_malformed", with_message({"dataschemauri": None, name: xid}), f"{MOVED}/{name}")
+        for name, xid in (
+            ("dataschemaxid", MOVED),
+            ("dataschemaxid", "/schemagroups/fleet.schemas"),
+            ("dataschemaxid", "/other/schemas/position"),
+            ("dataschemauri", MOVED),
+            ("dataschemauri", f"#{ENDPOINT}"),
+        )
+    ),
     ("schema_twice", with_message({"dataschema": POSITION}), f"{MOVED}/dataschemauri"),
     ("schema_references_differ", with_message({"dataschemaxid": f"{SCHEMA}/versions/2"}), f"{MOVED}/dataschemauri"),
     ("dataschemaformat_missing", with_message({"dataschemaformat": None}), f"{MOVED}/dataschemauri"),
@@ -458,6 +468,19 @@ FOUND: list[tuple[str, Tree, str]] = [
 APART = {"schema_reference_missing", "schema_incompatible", "schema_undecided"}
 
 LEFT_ALONE: list[tuple[str, Tree]] = [
+    ("schema_dangling", with_message({"dataschemauri": None, "dataschemaxid": MOVED})),
+    *(
+        ("schema_reference_malformed", with_message({"dataschemauri": None, **reference}))
+        for reference in (
+            {"dataschemaxid": SCHEMA},
+            {"dataschemaxid": f"{SCHEMA}s"},
+            {"dataschemaxid": f"{SCHEMA}/versions/1"},
+            {"dataschemaxid": f"{SCHEMA}#/properties/lat"},
+            {"dataschemauri": f"{SCHEMA}/schema/properties/lat"},
+            {"dataschemauri": "https://schemas.example/messagegroups/x"},
+            {"dataschemauri": "/other/schemas/position"},
+        )
+    ),
     ("attribute_invalid", with_endpoint({"protocoloptions": {"willTopic": "gone"}})),
     ("schema_format_missing", BORROWED_SCHEMA),
     ("schema_document_missing", BORROWED_SCHEMA),

@@ -39,6 +39,8 @@ BROKEN = {
     "options_exclusive": {"protocol": "HTTP/1.1", "protocoloptions": {"method": "POST", "status": "200"}},
     "option_of_mqtt5": {"protocol": "MQTT/3.1.1", "protocoloptions": {"topic_name": "t", "content_type": "a/b"}},
     "option_out_of_range": {"protocol": "MQTT/5.0", "protocoloptions": {"topic_name": "t", "qos": 3}},
+    "schema_reference_malformed": {**EVENT, "dataschemaformat": "Avro/1.12", "dataschemaxid": OVEN},
+    "dataschemaformat_malformed": {**EVENT, "dataschemaformat": "Avro"},
     "base_malformed": {**EVENT, "basemessage": "msg1"},
     "base_circle": {**EVENT, "basemessage": OVEN},
 }

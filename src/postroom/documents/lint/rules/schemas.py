@@ -11,9 +11,9 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import text
 from postroom.documents.lint.rules.messages import malformed_format, unknown_format
 from postroom.documents.lint.rules.schema_documents import reference_name, refusal, refused
-from postroom.documents.lint.subjects import LintedDocument, LintedMessage, LintedSchema
+from postroom.documents.lint.subjects import COLLECTIONS, LintedDocument, LintedMessage, LintedSchema
 from postroom.formats.format_table import check_schema, format_named
-from postroom.messages.definitions.catalog_tree import Tree, member
+from postroom.messages.definitions.catalog_tree import Tree, local_path, member
 
 _REFERENCES = re.compile(
     r'"\$(?:ref|import|importdefs|extends)"\s*:\s*"([^"]+)"|import\s+(?:public\s+|weak\s+)?"([^"]+)"'
@@ -21,12 +21,25 @@ _REFERENCES = re.compile(
 _LOCATIONS = re.compile(r"schemaLocation\s*=\s*\\?[\"']([^\"'\\]+)")
 
 
+def reference_malformed(message: LintedMessage) -> Iterator[Diagnostic]:
+    """A reference inside the catalog names a schema, a Version of one, or something in its document."""
+    for name in ("dataschemaxid", "dataschemauri"):
+        path = local_path(text(message.own, name), message.tree)
+        steps = path.partition("#")[0].strip("/").split("/") if path else []
+        is_of_catalog = name == "dataschemaxid" or (steps and steps[0] in COLLECTIONS)
+        is_schema = len(steps) > 3 and (steps[0], steps[2]) == ("schemagroups", "schemas")
+        if path is not None and is_of_catalog and not is_schema:
+            remedy = "Write it like /schemagroups/GROUP/schemas/SCHEMA."
+            yield Diagnostic(message.at(name), f"{path!r} is not the path of a schema.", remedy)
+
+
 def reference_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
     """A schema of this catalog that is not there."""
     homes = {schema.steps[3]: schema.xid for schema in document.schemas}
     for message in document.messages:
         source, name = message.schema, reference_name(message)
-        if source is not None and source.missing.startswith("the catalog has no") and name in message.own:
+        is_missing = source is not None and source.missing.startswith("the catalog has no") and name in message.own
+        if source is not None and is_missing and not list(reference_malformed(message)):
             wanted = source.reference.partition("/schemas/")[2].partition("/")[0].partition("#")[0]
             near = homes.get(wanted) or homes.get(wanted.partition(":")[0])
             remedy = f"Did you mean {near}?" if near else "Correct the reference, or add the schema."
