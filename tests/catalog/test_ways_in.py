@@ -92,6 +92,24 @@ def test_a_base_that_is_borrowed_is_the_one_it_is_borrowed_from(
 
 
 @pytest.mark.audit("messages-D21")
+@pytest.mark.feature("RES-057")
+@pytest.mark.parametrize("reference", ["", "/versions/1"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_schema_that_is_borrowed_is_the_one_it_is_borrowed_from(
+    reference: str, way: str, tmp_path: Path, service: Service
+) -> None:
+    heat = {"format": "JsonSchema/draft-07", "versionid": "1", "schema": {"type": "object", "required": ["celsius"]}}
+    borrowed = {"meta": {"xref": "/schemagroups/ovens/schemas/heat"}}
+    uri = f"/schemagroups/shared/schemas/heat{reference}"
+    document = {
+        **catalog(hot={**event(type={"value": "oven.hot"}), "dataschemauri": uri}),
+        "schemagroups": {"ovens": {"schemas": {"heat": heat}}, "shared": {"schemas": {"heat": borrowed}}},
+    }
+    found = opened(way, document, tmp_path, service)
+    assert outcome(found, {**EVENT, "data": {"celsius": 200}})["outcome"] == "landed"
+    assert outcome(found, {**EVENT, "data": {}})["outcome"] == "invalid"
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_attributes_may_be_nested_as_the_prose_has_them(way: str, tmp_path: Path, service: Service) -> None:
     declared = event(attributes={"type": {"value": "oven.hot"}, "source": {"value": "/ovens/7"}})

@@ -144,8 +144,8 @@ class _Collected:
         while pending:
             xid = pending.pop()
             entity = self._add(xid)
-            # What others refer to matters where a message is made of it.
-            found = _references(entity) if xid in self._wanted or "/messages/" in xid else []
+            # What others refer to matters where a message is made of it, and what they stand for.
+            found = _references(entity if xid in self._wanted or "/messages/" in xid else entity.get("meta"))
             if xid in self._wanted and xid.startswith("/endpoints/"):
                 found += self._messages_of(entity)
             new = dict.fromkeys(one for one in found if one not in seen)

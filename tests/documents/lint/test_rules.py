@@ -17,6 +17,7 @@ from tests.documents.lint.catalogs import (
     SCHEMA,
     Tree,
     lint,
+    merged,
     spoilt,
     with_attribute,
     with_endpoint,
@@ -33,6 +34,7 @@ OPTIONS = f"{MOVED}/protocoloptions"
 EVENT: Tree = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "vehicle.stopped"}}}
 TWIN: Tree = CLEAN["messagegroups"]["fleet"]["messages"]["vehicle.moved"]
 BORROWED: Tree = {"meta": {"xref": MOVED}}
+SHARED_SCHEMA = "/schemagroups/shared/schemas/position"
 BORROWED_SCHEMA: Tree = spoilt({"schemagroups": {"shared": {"schemas": {"position": {"meta": {"xref": SCHEMA}}}}}})
 OTHER: Tree = {"type": "object", "required": ["speed"]}
 
@@ -272,6 +274,11 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("schema_outside", with_message({"dataschemauri": "https://schemas.example/p"}), f"{MOVED}/dataschemauri"),
     ("schema_type_missing", with_message({"dataschemauri": f"{SCHEMA}#/definitions/gone"}), f"{MOVED}/dataschemauri"),
     ("schema_type_after_colon", with_message({"dataschemauri": f"{SCHEMA}:lat"}), f"{MOVED}/dataschemauri"),
+    (
+        "formats_differ",
+        merged(BORROWED_SCHEMA, with_message({"dataschemauri": SHARED_SCHEMA, "dataschemaformat": "Avro/1.12"})),
+        f"{MOVED}/dataschemaformat",
+    ),
     ("formats_differ", with_message({"dataschemaformat": "JsonSchema/draft-04"}), f"{MOVED}/dataschemaformat"),
     (
         "inline_schema_refused",
@@ -483,6 +490,8 @@ LEFT_ALONE: list[tuple[str, Tree]] = [
     ),
     ("attribute_invalid", with_endpoint({"protocoloptions": {"willTopic": "gone"}})),
     ("schema_format_missing", BORROWED_SCHEMA),
+    ("schema_dangling", merged(BORROWED_SCHEMA, with_message({"dataschemauri": SHARED_SCHEMA}))),
+    ("formats_differ", merged(BORROWED_SCHEMA, with_message({"dataschemauri": SHARED_SCHEMA}))),
     ("schema_document_missing", BORROWED_SCHEMA),
     ("registry_attribute_invalid", spoilt({"$schema": "x", "specversion": "0.9", "registryid": "a", "colour": {}})),
     ("group_mismatch", spoilt({"messagegroups": {"fleet": {"protocol": "mqtt/5.0"}}})),

@@ -19,7 +19,7 @@ from postroom.messages.definitions.catalog_tree import (
 from postroom.messages.definitions.compile import compile_definition
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, StoredSchema
 from postroom.messages.definitions.inheritance import base_reference
-from postroom.messages.definitions.schema_sources import schema_reference, stored_schemas
+from postroom.messages.definitions.schema_sources import schema_reference, schema_source, stored_schemas
 
 _MAX_BASES = 1_000
 """More bases than any definition may have: a longer chain is a circle, or refused."""
@@ -118,6 +118,9 @@ def _schemas(tree: Tree, message: Tree) -> Iterator[str]:
         schema = _first(path.partition("#")[0], 4)
         yield schema
         yield schema.partition(":")[0]  # C-30: `:Name` after an id picks one type of the document
+        source = schema_source(tree, message)
+        if source is not None and source.place:  # of the schema that this one stands for
+            yield _first(source.place, 4)
 
 
 def _first(path: str, count: int) -> str:

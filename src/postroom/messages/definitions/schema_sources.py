@@ -85,6 +85,10 @@ def _from_catalog(tree: Tree, reference: str, path: str, stated: str) -> SchemaS
     path, _, fragment = path.partition("#")
     parts = path.strip("/").split("/")
     name, schema, rest, suffix = _find(tree, parts)
+    target = _borrowed(tree, schema)
+    if target is not None:
+        name, schema, *_ = _find(tree, target)
+        parts = target
     if schema is None:
         return SchemaSource(format=stated, reference=reference, missing="the catalog has no such schema")
     version, deeper, picked = _version(schema, rest)
@@ -102,6 +106,14 @@ def _from_catalog(tree: Tree, reference: str, path: str, stated: str) -> SchemaS
         version=str(version.get("versionid") or "1"),
         missing=missing,
     )
+
+
+def _borrowed(tree: Tree, schema: Tree | None) -> list[str] | None:
+    """The path of the schema that another one stands for; an xref is followed once (RES-057)."""
+    meta = schema.get("meta") if schema is not None else None
+    target = meta.get("xref") if isinstance(meta, dict) else None
+    path = local_path(target, tree) if isinstance(target, str) else None
+    return None if path is None else path.strip("/").split("/")
 
 
 def _find(tree: Tree, parts: list[str]) -> tuple[str, Tree | None, list[str], str]:
