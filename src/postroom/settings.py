@@ -231,6 +231,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     assert_formats: Annotated[
         bool, Meta(description="Whether `format` in a JSON Schema (date-time, email, …) is checked or only a remark.")
     ] = False
+    schema_id_bytes: Annotated[
+        Literal[4, 8],
+        Meta(
+            description="How many bytes the schema ids in front of payloads have: 4, as Confluent's serialisers write "
+            "them, or 8, as Apicurio's may."
+        ),
+    ] = 4
     write_rules: Annotated[
         Literal["lenient", "strict"],
         Meta(

@@ -67,8 +67,11 @@ class Catalog:
         self.refused: list[DefinitionRefused] = []
         if compiled is None:
             compiled, self.refused = compile_catalog(tree, _fetcher(self.settings))
-            if self.settings.assert_formats:
-                compiled = msgspec.structs.replace(compiled, assert_formats=True)
+            compiled = msgspec.structs.replace(
+                compiled,
+                assert_formats=self.settings.assert_formats,
+                schema_id_bytes=self.settings.schema_id_bytes,
+            )
         self.compiled = compiled
         self._definitions = {definition.xid: definition for definition in compiled.definitions}
 

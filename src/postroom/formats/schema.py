@@ -123,8 +123,8 @@ class FramedReader(Protocol):
 class FramedSchema(FramedReader, Protocol):
     """A payload schema whose payloads may have a header that names the schema they were written with."""
 
-    def frame(self, payload: bytes, contenttype: str) -> Frame | None:
-        """The header in front of a payload, if it looks like one."""
+    def frame(self, payload: bytes, contenttype: str, id_bytes: int) -> Frame | None:
+        """The header in front of a payload, if it looks like one; ids have so many bytes."""
         ...
 
     def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:

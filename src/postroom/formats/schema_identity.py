@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats.avro.names import namespace_of, qualified
+from postroom.formats.avro.names import is_name, namespace_of, qualified
 from postroom.formats.avro.types import PRIMITIVES
 from postroom.formats.format_table import format_named
 from postroom.formats.protobuf.schema_files import tokens
@@ -38,6 +38,14 @@ def schema_identity(name: str, document: bytes) -> bytes | None:
     except SchemaRefused:  # whether a broken document may be stored is for others to say
         return kind.encode() + b"\0" + document
     return f"{kind}\0{text}".encode("utf-8", "replace")
+
+
+def document_bytes(name: str, document: Any) -> bytes:
+    """A document as it would be stored; text is that of the document, but for the name of an Avro type alone."""
+    if isinstance(document, bytes):
+        return document
+    is_text = isinstance(document, str) and not (numbered_type(name) == "AVRO" and is_name(document.strip()))
+    return document.encode() if is_text else msgspec.json.encode(document)
 
 
 def normal_schema(kind: str, document: bytes | str) -> str:

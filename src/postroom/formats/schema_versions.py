@@ -24,7 +24,7 @@ from postroom.formats.schema import (
     PayloadSchema,
     Violation,
 )
-from postroom.formats.schema_id_framing import HEADER_LENGTH
+from postroom.formats.schema_id_framing import GUID_LENGTH, ID_BYTES, guid_in
 from postroom.formats.undeclared_members import undeclared_value
 
 HEADER_FIRST_BYTES = (b"\0", b"\xc3")
@@ -38,11 +38,12 @@ _MOST_SHOWN = 10
 
 
 class Version(msgspec.Struct, frozen=True):
-    """A version of a schema: its name, the ids that registries gave it, and a function that parses it."""
+    """A version of a schema: its name, the ids that registries gave it, and what parses it and tells its GUID."""
 
     name: str
     ids: tuple[int | str, ...]
     parse: Callable[[], PayloadSchema]
+    guid: Callable[[], str] = str
 
 
 class WriterVersion(msgspec.Struct, frozen=True, gc=False):
@@ -76,9 +77,14 @@ UNFRAMED = ReadPlan()
 class Versions:
     """A schema that decodes payloads, and all versions that may have written them."""
 
-    def __init__(self, reader: PayloadSchema, own: str, versions: Sequence[Version] = ()) -> None:
+    def __init__(
+        self, reader: PayloadSchema, own: str, versions: Sequence[Version] = (), id_bytes: int = ID_BYTES
+    ) -> None:
         self.reader = reader
         self.own = own
+        self.header_length = 1 + id_bytes
+        """How long the headers are that have ids."""
+        self._id_bytes = id_bytes
         self._framed = reader if isinstance(reader, FramedSchema) else None
         self._open = reader if isinstance(reader, OpenSchema) else None
         self._versions = {version.name: version for version in versions} or {own: Version(own, (), lambda: reader)}
@@ -89,9 +95,12 @@ class Versions:
         self.headers_first = len(self._versions) > 1 or bool(self._plans)
         """Whether to look for a header before decoding a payload without one."""
 
-    def validate(self, payload: bytes, contenttype: str = "") -> Validated:
-        """Decode a payload and validate it, with the version that wrote it."""
-        plan = self.read_plan(payload, contenttype) if payload[:1] in HEADER_FIRST_BYTES else UNFRAMED
+    def validate(self, payload: bytes, contenttype: str = "", header: bytes = b"") -> Validated:
+        """Decode a payload and validate it, with the version that wrote it, which a header of the message may name."""
+        if header and self._framed is not None:
+            plan, payload = self._plan_for_stated(header), header + payload
+        else:
+            plan = self.read_plan(payload, contenttype) if payload[:1] in HEADER_FIRST_BYTES else UNFRAMED
         if plan.problem is not None:
             return Validated(None, [plan.problem], None, self.reader)
         if plan.writer is None:
@@ -104,8 +113,13 @@ class Versions:
         alone: Any = schema if schema is reading else None
         return Validated(*reading.validate_framed(payload, plan.start, contenttype), plan.writer, alone)
 
-    def undeclared(self, payload: bytes, contenttype: str, writer: WriterVersion | None) -> str | None:
+    def undeclared(
+        self, payload: bytes, contenttype: str, writer: WriterVersion | None, header: bytes = b""
+    ) -> str | None:
         """The members of a valid payload that the reader's columns do not have, as JSON; None for none."""
+        if writer is not None and header:
+            start = self._plan_for_stated(header).start
+            return self.undeclared_framed(header + payload, start, contenttype, writer)
         if writer is not None:
             return self.undeclared_framed(payload, self.read_plan(payload, contenttype).start, contenttype, writer)
         return None if self._open is None else self._open.undeclared(payload, contenttype)
@@ -136,11 +150,11 @@ class Versions:
 
     def read_plan(self, payload: bytes, contenttype: str) -> ReadPlan:
         """How to decode a payload that begins like a header."""
-        known = self._plans.get(payload[:HEADER_LENGTH])
+        known = self._plans.get(payload[: self.header_length])
         if known is not None:
             return known
         reader = self._framed
-        frame = None if reader is None else reader.frame(payload, contenttype)
+        frame = None if reader is None else reader.frame(payload, contenttype, self._id_bytes)
         if reader is None or frame is None:
             return UNFRAMED
         if isinstance(frame.id, bytes):
@@ -148,13 +162,13 @@ class Versions:
                 frame.id, frame.start, lambda: reader.validate_unframed(payload, contenttype)[1]
             )
         if frame.is_sure:
-            return self._plan_for_only_version(frame.id, frame.start)
+            return self._plan_for_only_version(str(frame.id), frame.start)
         if not reader.validate_unframed(payload, contenttype)[1]:
             # Ambiguous: it decodes with and without a header, where the catalog has ids or versions at all.
             both = self.headers_first and frame.is_likely and self._fits_behind(frame, payload, contenttype)
             return self._unknown(f"the schema id {frame.id}") if both else UNFRAMED
         if frame.is_likely or self._fits_behind(frame, payload, contenttype):
-            return self._plan_for_only_version(frame.id, frame.start)
+            return self._plan_for_only_version(str(frame.id), frame.start)
         return UNFRAMED
 
     def framed_reader(self, writer: WriterVersion) -> FramedReader | Violation:
@@ -172,11 +186,26 @@ class Versions:
             return ReadPlan(WriterVersion(name, fingerprint.hex()), start)
         return self._unknown(f"the schema fingerprint {fingerprint.hex()}") if wrong() else UNFRAMED
 
-    def _plan_for_only_version(self, number: int, start: int) -> ReadPlan:
-        """How to decode a payload whose id no version lists: by the only version, if there is only one."""
-        if len(self._versions) > 1:
-            return self._unknown(f"the schema id {number}")
-        return ReadPlan(WriterVersion(self.own, str(number)), start)
+    def _plan_for_stated(self, header: bytes) -> ReadPlan:
+        """How to decode a payload whose schema a header of the message names, by its id or its GUID."""
+        known = self._plans.get(header[: self.header_length])
+        if known is not None:
+            return known
+        guid = guid_in(header)
+        if guid:
+            name = self._guids.get(guid)
+            found = WriterVersion(name, guid) if name is not None else None
+            return ReadPlan(found, GUID_LENGTH) if found else self._plan_for_only_version(guid, GUID_LENGTH)
+        if header[:1] == b"\0" and len(header) >= self.header_length:
+            number = int.from_bytes(header[1 : self.header_length])
+            return self._plan_for_only_version(str(number), self.header_length)
+        return self._unknown(f"a header that names no schema ({header[:_MOST_SHOWN].hex()})")
+
+    def _plan_for_only_version(self, schema_id: str, start: int) -> ReadPlan:
+        """How to decode a payload whose id no version lists: by the only version, if that lists none."""
+        if len(self._versions) > 1 or self._plans:
+            return self._unknown(f"the schema id {schema_id}")
+        return ReadPlan(WriterVersion(self.own, schema_id), start)
 
     def _fits_behind(self, frame: Frame, payload: bytes, contenttype: str) -> bool:
         for name in [self.own, *(name for name in self._versions if name != self.own)][:_MOST_TRIED]:
@@ -212,11 +241,22 @@ class Versions:
         found: dict[bytes, ReadPlan | None] = {}
         for version in self._versions.values():
             for number in set(version.ids):
-                if isinstance(number, int) and 0 <= number < 2**32:
-                    header = b"\0" + number.to_bytes(4)
-                    plan = ReadPlan(WriterVersion(version.name, str(number)), HEADER_LENGTH)
+                if isinstance(number, int) and 0 <= number < 1 << 8 * self._id_bytes:
+                    header = b"\0" + number.to_bytes(self._id_bytes)
+                    plan = ReadPlan(WriterVersion(version.name, str(number)), self.header_length)
                     found[header] = None if header in found else plan
         return {header: plan for header, plan in found.items() if plan is not None}
+
+    @functools.cached_property
+    def _guids(self) -> dict[str, str]:
+        """Versions by their GUIDs; of those that say the same, the reader's own."""
+        own = [self._versions[self.own]] if self.own in self._versions else []
+        found: dict[str, str] = {}
+        for version in [*own, *self._versions.values()][:MOST_WRITERS]:
+            guid = version.guid()
+            if guid:
+                found.setdefault(guid, version.name)
+        return found
 
     def _all_fingerprints(self) -> dict[bytes, str]:
         found: dict[bytes, str] = {}

@@ -74,6 +74,7 @@ class Engine:
         self.definitions = catalog.definitions
         self._documents = SchemaDocuments(catalog.schemas)
         self._assert_formats = catalog.assert_formats
+        self._schema_id_bytes = catalog.schema_id_bytes
         self._stored = catalog.schemas
         self._scope = f"the endpoint {catalog.endpoint}" if catalog.endpoint else "the catalog"
         self.index: DefinitionIndex = DefinitionIndex(catalog.definitions, None if like is None else like.index)
@@ -131,6 +132,8 @@ class Engine:
             schema = self._fast_schemas[definition.xid] = parsed if isinstance(parsed, FastSchema) else None
         if schema is None or message.fault is not None or message.body.startswith(HEADER_FIRST_BYTES):
             return False
+        if _schema_header(message):
+            return False
         try:
             contenttype = message.contenttype or definition.contenttype
             return schema.has_fast_path(contenttype) and schema.fill(message.body)[1]
@@ -185,7 +188,9 @@ class Engine:
     def payload(self, definition: Definition, message: Message) -> Any:
         """The payload of a message that landed, as its schema reads it; its bytes where there is no schema."""
         versions = self.versions(definition)
-        return message.body if versions is None else versions.validate(message.body, type_of(definition, message)).value
+        if versions is None:
+            return message.body
+        return versions.validate(message.body, type_of(definition, message), _schema_header(message)).value
 
     def sort_message(self, message: Message) -> Sorted:
         """Find the definition of a message, then judge its payload."""
@@ -227,10 +232,15 @@ class Engine:
             return None
         if definition.xid not in self._versions:
             found = [
-                Version(source.version, ids, partial(self._parse_version, source))
+                Version(
+                    source.version,
+                    ids,
+                    partial(self._parse_version, source),
+                    partial(self._documents.guid, source.place),
+                )
                 for source, ids in self._documents.versions(definition.schema)
             ]
-            self._versions[definition.xid] = Versions(schema, definition.schema.version, found)
+            self._versions[definition.xid] = Versions(schema, definition.schema.version, found, self._schema_id_bytes)
         return self._versions[definition.xid]
 
     def _parse_version(self, source: SchemaSource) -> PayloadSchema:
@@ -363,8 +373,8 @@ class Engine:
             return Decoded(None, [Violation("", "check_failed", "a payload that can be checked", found)])
 
     def _checked(self, definition: Definition, versions: Versions, message: Message) -> Decoded:
-        contenttype = type_of(definition, message)
-        value, violations, writer, schema = versions.validate(message.body, contenttype)
+        contenttype, header = type_of(definition, message), _schema_header(message)
+        value, violations, writer, schema = versions.validate(message.body, contenttype, header)
         has_null = self._nulls_absent and any(v.code == "null_not_allowed" for v in violations)
         if has_null and schema is not None:
             value, violations = _judge_without_nulls(schema, value, contenttype, violations)
@@ -374,7 +384,7 @@ class Engine:
             data = self._filler(definition, versions.reader)(value)
         except ColumnMismatch as error:
             return Decoded(None, [Violation(error.at, "column_mismatch", error.expected, error.found)])
-        left = versions.undeclared(message.body, contenttype, writer) if self.keeps_undeclared else None
+        left = versions.undeclared(message.body, contenttype, writer, header) if self.keeps_undeclared else None
         return Decoded(data, [], writer, left)
 
 
@@ -413,6 +423,11 @@ def match_of(definition: Definition, variables: dict[str, str]) -> Match:
 def type_of(definition: Definition, message: Message) -> str:
     """The content type of a message's payload."""
     return message.contenttype or definition.contenttype
+
+
+def _schema_header(message: Message) -> bytes:
+    """What a header of a message says about the schema of its payload."""
+    return wire_named(message.protocol).schema_header(message.metadata)
 
 
 def _unchecked(column: ColumnType, body: bytes) -> Decoded:

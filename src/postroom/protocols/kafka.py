@@ -17,6 +17,7 @@ KAFKA = Wire(
     prefixes=("ce_",),
     contenttype=("headers", "content-type"),
     contentencoding=("headers", "content-encoding"),
+    schema_id="__value_schema_id",
     channel=("topic",),
     key=("key",),
     sent=("timestamp",),

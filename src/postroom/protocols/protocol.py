@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import functools
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -65,6 +66,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
     there (the first one is written), `contenttype` and `contentencoding` the paths of what says how to read the body;
+    `schema_id` names the header in which serialisers name the schema of the body instead of in front of it;
     `channel`, `discriminator`, `key` and `sent` the paths of where a message went, of what tells its type, of its key,
     and of the time at which it was sent. The others say how headers look; `native_values` that they keep numbers and
     booleans, `contenttype_attribute` that the content type is one of them.
@@ -77,6 +79,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     prefixes: tuple[str, ...] = ("",)
     contenttype: tuple[str, ...] = ()
     contentencoding: tuple[str, ...] = ()
+    schema_id: str = ""
     channel: tuple[str, ...] = ()
     discriminator: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
@@ -140,6 +143,16 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         section, name = self.contentencoding
         container = metadata[section] if section in metadata else self.lookup(metadata, (section,))
         return _encoding_in(container.items() if type(container) is dict else pairs(container), name)
+
+    def schema_header(self, metadata: dict[str, Any]) -> bytes:
+        """What a header says about the schema of the body, as it would stand in front of it; empty where none does."""
+        container = metadata.get(self.headers) if self.schema_id else None
+        if type(container) is dict:
+            return _bytes_of(container.get(self.schema_id), None)
+        for item in container if type(container) is list else ():
+            if isinstance(item, dict) and item.get("name") == self.schema_id:
+                return _bytes_of(item.get("value"), item.get("value_base64"))
+        return b""
 
     def read_headers(self, metadata: dict[str, Any]) -> Headers:
         """What headers say, looked through once."""
@@ -207,6 +220,14 @@ def _encoding_in(headers: Iterable[tuple[str, Any]], name: str) -> str:
         if len(found) == len(name) and found.lower() == name:
             return value if isinstance(value, str) else ""
     return ""
+
+
+def _bytes_of(text: Any, encoded: Any) -> bytes:
+    """The value of a header that has bytes: as text, and as base64 where they are none."""
+    try:
+        return base64.b64decode(encoded, validate=True) if isinstance(encoded, str) else str(text or "").encode()
+    except binascii.Error:
+        return str(text or "").encode()
 
 
 def pairs(container: Any) -> list[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from postroom.model.conform import AttributeViolation
-from postroom.model.schema_references import References
+from postroom.model.schema_content import References
 from postroom.model.types import GroupType, ResourceType
 
 Body = dict[str, Any]

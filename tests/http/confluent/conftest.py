@@ -26,9 +26,15 @@ def subjects(store: Store) -> SubjectClient:
 
 
 @pytest.fixture(scope="package")
-def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A service with a port for schema registry clients; its URL there."""
+def service_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A service with a port for schema registry clients; its own URL, and the one there."""
     database = f"sqlite:///{tmp_path_factory.mktemp('subjects')}/registry.db"
-    with serving(database, "--schema-registry-port", "0") as (process, _):
+    with serving(database, "--schema-registry-port", "0") as (process, url):
         assert process.stdout is not None
-        yield process.stdout.readline().removeprefix("schema registry API on ").strip()
+        yield url, process.stdout.readline().removeprefix("schema registry API on ").strip()
+
+
+@pytest.fixture
+def registry_url(service_urls: tuple[str, str]) -> str:
+    """Where that service is for schema registry clients."""
+    return service_urls[1]

@@ -107,11 +107,13 @@ def test_an_id_that_no_version_has_is_told_with_the_remedy(first: Any, second: A
         assert "`schemaids`" in explain_match(match)
 
 
-def test_the_only_version_reads_any_id_and_the_row_keeps_it() -> None:
+def test_the_only_version_reads_any_id_where_it_lists_none() -> None:
     document, value = record(("amount", "long", {})), {"amount": 7}
-    for ids in ([], [101]):
-        found = sort(catalog({"1": (document, ids)}), framed(104, avro(document, value)))
-        assert (found.match.outcome, found.data, found.writer) == ("landed", value, WriterVersion("1", "104"))
+    found = sort(catalog({"1": (document, [])}), framed(104, avro(document, value)))
+    assert (found.match.outcome, found.data, found.writer) == ("landed", value, WriterVersion("1", "104"))
+    known = catalog({"1": (document, [101])})
+    assert sort(known, framed(104, avro(document, value))).match.reasons[0].code == "schema_id_unknown"
+    assert bundle(known, [framed(104, avro(document, value))])[1] == [0]
 
 
 def test_an_id_that_two_versions_have_says_nothing() -> None:

@@ -64,11 +64,11 @@ class Avro:
     def _alone(self) -> Versions:
         return Versions(self, "")
 
-    def frame(self, payload: bytes, contenttype: str) -> Frame | None:
+    def frame(self, payload: bytes, contenttype: str, id_bytes: int) -> Frame | None:
         """What stands in front of a payload."""
         if contenttype and _is_json(contenttype):
-            return registry_frame(payload, is_sure=True)
-        return payload_framing.frame_of(payload)
+            return registry_frame(payload, id_bytes, is_sure=True)
+        return payload_framing.frame_of(payload, id_bytes)
 
     def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
         """Validate a payload as one without a header."""

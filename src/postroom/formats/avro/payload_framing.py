@@ -14,11 +14,11 @@ CONTAINER = b"Obj\x01"
 _SINGLE_OBJECT_LENGTH = 10
 
 
-def frame_of(payload: bytes) -> Frame | None:
+def frame_of(payload: bytes, id_bytes: int) -> Frame | None:
     """The header of single-object encoding, or of a schema registry."""
     if payload.startswith(SINGLE_OBJECT) and len(payload) >= _SINGLE_OBJECT_LENGTH:
         return Frame(payload[2:_SINGLE_OBJECT_LENGTH], _SINGLE_OBJECT_LENGTH)
-    return registry_frame(payload, is_sure=False)
+    return registry_frame(payload, id_bytes, is_sure=False)
 
 
 def read_to_end(read: Read, payload: bytes, start: int) -> tuple[Any, list[Violation]]:

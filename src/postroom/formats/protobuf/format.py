@@ -55,9 +55,9 @@ class Protobuf:
     def _alone(self) -> Versions:
         return Versions(self, "")
 
-    def frame(self, payload: bytes, contenttype: str) -> Frame | None:
+    def frame(self, payload: bytes, contenttype: str, id_bytes: int) -> Frame | None:
         """The header of a registry. Neither a message nor JSON starts with a zero byte: no field has number 0."""
-        return registry_frame(payload, is_sure=True)
+        return registry_frame(payload, id_bytes, is_sure=True)
 
     def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
         """Validate a payload as one without a header."""

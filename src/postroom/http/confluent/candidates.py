@@ -16,9 +16,9 @@ from postroom.http.confluent.levels import effective_config
 from postroom.http.confluent.metadata import completed_metadata, completed_rules
 from postroom.http.confluent.refusals import refuse
 from postroom.http.confluent.subject_view import SubjectView, schema_type, view
-from postroom.model.schema_references import stated_references
+from postroom.model.schema_content import METADATA, RULES, stated_references
 from postroom.registry.entities import Document, Entity
-from postroom.registry.numbering.schema_ids import METADATA, RULES, content_digest
+from postroom.registry.numbering.schema_ids import content_digest
 from postroom.registry.numbering.version_numbers import SchemaVersion
 from postroom.registry.read.referenced_documents import surroundings
 from postroom.registry.rules import Judgement, ReferencedDocument

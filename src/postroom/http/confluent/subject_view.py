@@ -15,10 +15,10 @@ from postroom.formats.schema import SchemaDocument
 from postroom.formats.schema_identity import numbered_type
 from postroom.http.confluent.call import Call, Tree
 from postroom.http.confluent.refusals import problem, refuse
-from postroom.model.schema_references import stated_references
+from postroom.model.schema_content import METADATA, RULES, stated_references
 from postroom.registry.entities import Entity
 from postroom.registry.numbering.numbered_writes import SCHEMAS
-from postroom.registry.numbering.schema_ids import METADATA, RULES, content_digest, guid_of, stated_ids
+from postroom.registry.numbering.schema_ids import content_digest, guid_of, stated_ids
 from postroom.registry.numbering.subjects import Subject, find_resource, subject_name
 from postroom.registry.numbering.version_numbers import (
     HIGHEST,

@@ -107,7 +107,9 @@ class Catalogs:
 
     def _made(self, state: State, nulls: str, endpoint: str) -> Catalog:
         settings = msgspec.structs.replace(self._settings, nulls=nulls)
-        compiled = msgspec.structs.replace(state.compiled, assert_formats=settings.assert_formats)
+        compiled = msgspec.structs.replace(
+            state.compiled, assert_formats=settings.assert_formats, schema_id_bytes=settings.schema_id_bytes
+        )
         catalog = Catalog(state.tree, settings=settings, compiled=compiled)
         if state.whole is not None:
             catalog.refused = state.whole.refused

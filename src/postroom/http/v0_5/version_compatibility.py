@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from postroom.messages.definitions.catalog_tree import version_order
-from postroom.model.schema_references import stated_references
+from postroom.model.schema_content import stated_references
 from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem

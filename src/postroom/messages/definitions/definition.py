@@ -38,7 +38,8 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
 class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
     """A schema document of the catalog; `ids` are those that registries gave it, `references` its names for others.
 
-    The document of a version outside the catalog is None.
+    The document of a version outside the catalog is None. `guid` is there where a registry stated one; others follow
+    from the document and the `qualifiers`.
     """
 
     format: str
@@ -46,6 +47,8 @@ class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
     document: Any
     ids: tuple[int | str, ...] = ()
     references: tuple[tuple[str, str], ...] = ()
+    guid: str = ""
+    qualifiers: str = ""
 
 
 class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,12 +94,13 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
 class CompiledCatalog(msgspec.Struct, frozen=True):
     """All definitions of a catalog, ready for a worker: self-contained and identified by its digest. Where they are
-    those of an endpoint only, `endpoint` names it."""
+    those of an endpoint only, `endpoint` names it. Ids in front of payloads have `schema_id_bytes` each."""
 
     definitions: tuple[Definition, ...]
     schemas: dict[str, StoredSchema] = {}
     assert_formats: bool = False
     endpoint: str = ""
+    schema_id_bytes: int = 4
 
     def constraints(self, xids: Iterable[str]) -> dict[tuple[str, str], Constraint]:
         """The constraints of some definitions, by xid and JSON pointer."""

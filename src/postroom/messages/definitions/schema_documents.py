@@ -10,9 +10,11 @@ import msgspec
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.format_table import parse_schema
 from postroom.formats.schema import Library, LibraryDocument
+from postroom.formats.schema_identity import document_bytes, schema_identity
 from postroom.formats.schema_library import CatalogLibrary
 from postroom.formats.schema_versions import MOST_WRITERS
 from postroom.messages.definitions.definition import CompiledCatalog, SchemaSource, StoredSchema
+from postroom.model.schema_content import content_digest, content_guid
 
 
 class SchemaDocuments:
@@ -32,6 +34,14 @@ class SchemaDocuments:
         references = () if stored is None else stored.references
         library = CatalogLibrary(home, self._read, self._names, self._fetch, references)
         return source.document if stored is None else stored.document, library
+
+    def guid(self, path: str) -> str:
+        """The GUID of the version at a path: the one that is stated, or what follows from the content."""
+        stored = self._schemas[path]
+        if stored.guid or stored.document is None:
+            return stored.guid
+        identity = schema_identity(stored.format, document_bytes(stored.format, stored.document))
+        return "" if identity is None else content_guid(content_digest(identity, stored.qualifiers.encode()))
 
     def versions(self, source: SchemaSource) -> list[tuple[SchemaSource, tuple[int | str, ...]]]:
         """All versions of the schema that a definition refers to, with the ids that registries gave them."""

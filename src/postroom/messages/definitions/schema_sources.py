@@ -10,7 +10,7 @@ from typing import Any
 from postroom.messages.definitions.catalog_tree import Tree, default_version, local_path, member, members
 from postroom.messages.definitions.definition import SchemaSource, StoredSchema
 from postroom.messages.definitions.inheritance import Fetch
-from postroom.model.schema_references import stated_references
+from postroom.model.schema_content import qualifiers, stated_references
 
 
 def schema_source(tree: Tree, message: Tree, fetch: Fetch | None = None) -> SchemaSource | None:
@@ -62,6 +62,8 @@ def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]
                     document=document,
                     ids=ids,
                     references=stated_references(version),
+                    guid=str(version.get("schemaguid") or "").lower(),
+                    qualifiers=qualifiers(version).decode(),
                 )
     return found
 

@@ -98,7 +98,7 @@ class LineReader:
             return
         known = len(self._others)
         for name in container:
-            says_more = name.lower() in (_CONTENT_TYPE, CONTENT_ENCODING)
+            says_more = name.lower() in (_CONTENT_TYPE, CONTENT_ENCODING) or name == wire.schema_id
             silent = not attribute_name(name, wire.prefixes) and not says_more
             if silent and len(self._others) < _MOST_OTHERS and len(name) <= _LONGEST_NAME:
                 self._others[name] = None
@@ -253,7 +253,7 @@ class EventReader:
         wire = wire_named(protocol)
         headers = wire.read_headers(metadata)
         mode = self.mode(headers.contenttype)
-        if headers.contentencoding:
+        if headers.contentencoding or wire.schema_header(metadata):
             return None
         if mode == "structured":
             return self.read_event(payload), True

@@ -10,7 +10,6 @@ from msgspec import Raw
 from postroom.formats.batch_decode import MemberColumns
 from postroom.formats.fill_columns import ColumnMismatch, Filler
 from postroom.formats.schema import FramedSchema, Violation
-from postroom.formats.schema_id_framing import HEADER_LENGTH
 from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Versions, WriterVersion
 from postroom.messages.matching.payload_decoders import ExactDecoder, Kept, QuickDecoder, Writers, bytes_of
 
@@ -93,10 +92,11 @@ class VersionDecoder:
         """The reader's own version and what stands behind the headers, if they are all alike and name that one."""
         if not bodies or type(bodies[0]) is not bytes:
             return None
-        plan = self._versions.plan_for_header(bodies[0][:HEADER_LENGTH])
+        length = self._versions.header_length
+        plan = self._versions.plan_for_header(bodies[0][:length])
         if plan is None or plan.writer is None or plan.writer.version != self._versions.own:
             return None
-        if len({body[:HEADER_LENGTH] for body in bodies}) > 1:
+        if len({body[:length] for body in bodies}) > 1:
             return None
         bare, start = self._reader.strip_header, plan.start
         found = [bare(body, start) for body in bodies]

@@ -143,7 +143,8 @@ def _are_strings(values: pa.Array) -> bool:
 
 
 def header_names(names: list[str] | None) -> HeaderNames | None:
-    """What the names of headers say; None where one attribute has several, or payloads are packed."""
+    """What the names of headers say; None where one attribute has several, payloads are packed,
+    or a header names their schema."""
     if names is None:
         return None
     attributes: dict[str, int] = {}
@@ -157,7 +158,7 @@ def header_names(names: list[str] | None) -> HeaderNames | None:
             attributes[attribute] = number
         elif name.lower() == WIRE.contenttype[-1]:
             contenttypes.append(number)
-        elif name.lower() == CONTENT_ENCODING:
+        elif name.lower() == CONTENT_ENCODING or name == WIRE.schema_id:
             return None
     if len(contenttypes) > 1:
         return None

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from postroom.model.schema_references import stated_references
+from postroom.model.schema_content import METADATA, RULES, stated_references
 from postroom.model.types import Model
 from postroom.registry.entities import Entity
 from postroom.registry.numbering.schema_ids import (
     GUID,
-    METADATA,
-    RULES,
     SCHEMA_IDS,
     SchemaIds,
     SchemaUse,

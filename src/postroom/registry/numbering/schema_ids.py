@@ -6,18 +6,17 @@ content. It is given with the write that brings the content, or stated there, be
 
 from __future__ import annotations
 
-import hashlib
-import uuid
 from collections.abc import Iterator
 
 import msgspec
 
+from postroom.model import schema_content
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.transaction_interface import Transaction
 
-SCHEMA_IDS, GUID, METADATA, RULES = "schemaids", "schemaguid", "schemametadata", "schemarules"
+SCHEMA_IDS, GUID = "schemaids", "schemaguid"
 FIRST_ID = 100_001
 """Small numbers are met by chance at the beginning of payloads, and were given by the registries one comes from."""
 HIGHEST_COUNTED = 1_000_000_000
@@ -33,7 +32,6 @@ _ID, _CONTENT, _GUID, _NEXT, _USE, _REFERENCE = (
 )
 _SEPARATOR = "#"  # no id has it
 _PAGE = 100
-_CONTENT_BYTES = 16
 
 
 class IdMeaning(msgspec.Struct, frozen=True, array_like=True):
@@ -62,18 +60,13 @@ def content_digest(rules: Rules, version: Entity) -> str:
     identity = rules.schema_identity(form, document.content)
     if identity is None:
         return ""
-    digest = hashlib.blake2b(identity, digest_size=_CONTENT_BYTES)
-    for name in ("references", METADATA, RULES):
-        value = version.attributes.get(name)
-        if value:
-            digest.update(b"\0%s\0" % name.encode() + msgspec.json.encode(value, order="sorted"))
-    return digest.hexdigest()
+    return schema_content.content_digest(identity, schema_content.qualifiers(version.attributes))
 
 
 def guid_of(version: Entity, content: str) -> str:
     """The GUID of a schema: the one that is stated, or what follows from the content."""
     stated = version.attributes.get(GUID)
-    return stated if isinstance(stated, str) else str(uuid.UUID(content))
+    return stated if isinstance(stated, str) else schema_content.content_guid(content)
 
 
 def stated_ids(version: Entity | None) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Protocol
 
-from postroom.model.schema_references import References, stated_references
+from postroom.model.schema_content import References, stated_references
 from postroom.registry.entities import Entity
 from postroom.registry.rules import ReferencedDocument, Surroundings
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
-from postroom.model.schema_references import References
+from postroom.model.schema_content import References
 from postroom.registry.entities import Entity
 from postroom.registry.read.referenced_documents import DocumentSource, surroundings
 from postroom.registry.rules import (

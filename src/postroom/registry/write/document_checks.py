@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.model.schema_references import stated_references
+from postroom.model.schema_content import stated_references
 from postroom.model.types import ResourceType
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import proxy_name
