@@ -409,12 +409,13 @@ def explain_settings(environ: Mapping[str, str] | None = None, folder: Path | No
     found = _collect(None, environ, folder)
     settings = Settings(**{name: value for name, (value, _) in found.items()})
     return [
-        SettingOrigin(name, _displayed(settings, name), found[name][1] if name in found else "default", describe(name))
+        SettingOrigin(name, displayed(settings, name), found[name][1] if name in found else "default", describe(name))
         for name in FIELDS
     ]
 
 
-def _displayed(settings: Settings, name: str) -> Any:
+def displayed(settings: Settings, name: str) -> Any:
+    """The value of a setting as people may see it."""
     value = getattr(settings, name)
     if value and name in SECRETS:
         return HIDDEN

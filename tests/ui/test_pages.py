@@ -27,6 +27,12 @@ PATHS = (
     "/ui/endpoints/fleet.kafka",
     "/ui/-/search?q=vehicle",
     "/ui/-/fields",
+    "/ui/-/changes",
+    "/ui/-/subscriptions",
+    "/ui/-/account",
+    "/ui/-/model",
+    "/ui/-/settings",
+    "/ui/-/api",
 )
 FORMS = ("/ui/-/try", f"/ui/-/compare?xid={SCHEMA}")
 

@@ -6,7 +6,13 @@ language = "en"
 
 # Navigation
 nav = "Main"
-NAVIGATION = (("/", "Catalog"), ("/-/fields", "Fields"), ("/-/try", "Try it"))
+NAVIGATION = (
+    ("/", "Catalog"),
+    ("/-/fields", "Fields"),
+    ("/-/try", "Try it"),
+    ("/-/changes", "Changes"),
+    ("/-/model", "Model"),
+)
 """Pages that every page leads to, by their paths."""
 breadcrumb = "You are here"
 home = "Registry"
@@ -273,3 +279,84 @@ VERDICTS = {
     "undecided": ("warn", "nobody can say"),
 }
 compare_example = "For example"
+
+# Changes
+section_nav = "In this section"
+CHANGES_TABS = (("/-/changes", "Log"), ("/-/subscriptions", "Subscriptions and links"))
+changes = "Changes"
+changes_of = "Of"
+changes_all = "Show all"
+changes_live = "New changes show as they happen."
+changes_values_of = "Values of {xid}"
+changes_old = "Before"
+changes_new = "After"
+changes_older = "Older"
+changes_newest = "Newest"
+history_changes = "All changes with their values"
+ACTION_CLASSES = {"created": "good", "updated": "", "deleted": "bad", "deprecation": "warn"}
+
+# Subscriptions and links
+subscriptions = "Subscriptions"
+subscriptions_none = "Nobody is told of changes yet. A subscription sends them as CloudEvents:"
+subscription_document = "The subscription"
+delivered = "{count:,} delivered"
+attempts = "tried {count:,} times"
+DELIVERIES = {
+    "unconfirmed": "not agreed to yet",
+    "active": "delivering",
+    "retrying": "trying again",
+    "dead": "stopped",
+    "ended": "ended by the sink",
+}
+DELIVERY_CLASSES = {"unconfirmed": "warn", "active": "good", "retrying": "warn", "dead": "bad", "ended": ""}
+replicas = "Links with other catalogs"
+replicas_none = "This catalog is copied neither from nor to another one by a link."
+resyncs = "begun anew {count:,} times"
+
+# Account
+account = "Account"
+access_off = "Access is off: everybody who reaches this service may read and change everything."
+access_off_remedy = "`postroom serve --access on` lets in only whom somebody has granted something."
+account_named = "You are {name}."
+account_nobody = "You are nobody in particular."
+account_admin = "You administer this registry."
+sign_out = "Sign out"
+ROLES = {"read": "May read", "write": "May write", "own": "May let others use"}
+role_nothing = "nothing"
+sessions = "Sessions of browsers"
+grants = "Grants"
+keys = "Keys"
+keys_by_command = "Keys are made by a command or by the API, which shows their secret once:"
+audit = "At the doors"
+column_principal = "Who"
+column_since = "Since"
+column_until = "Until"
+column_role = "Role"
+column_prefix = "On"
+column_key = "Key"
+column_status = "State"
+column_expires = "Expires"
+column_when = "When"
+column_event = "What"
+column_detail = "Detail"
+
+# Model, settings, API
+MODEL_TABS = (("/-/model", "Model and capabilities"), ("/-/settings", "Settings"), ("/-/api", "API"))
+model = "Model"
+model_lead = "Which types of groups and resources the registry has, and which attributes they may have."
+MODEL_SECTIONS = {
+    "attributes": "Attributes",
+    "resourceattributes": "Attributes of the resource",
+    "metaattributes": "Attributes of its meta",
+}
+model_of = "of"
+model_readonly = "set by the registry"
+capabilities = "Capabilities"
+capabilities_lead = "What the registry does at present; clients that may can change it."
+settings_title = "Settings"
+settings_lead = "What the service was started with: flags, variables, and postroom.toml."
+settings_empty = "empty"
+settings_changed = "set"
+api = "API"
+api_lead = "All operations of this registry, by its model. Those that read can be tried here."
+api_try = "Ask"

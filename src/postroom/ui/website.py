@@ -24,6 +24,8 @@ from postroom.ui.problem import problem_page
 from postroom.ui.rendering.assets import asset
 from postroom.ui.trying.compare import answer_compare
 from postroom.ui.trying.try_it import answer_try
+from postroom.ui.views.changes import answer_account, answer_changes_page, answer_subscriptions_page
+from postroom.ui.views.configuration import answer_api, answer_model, answer_settings
 from postroom.ui.views.home import answer_home
 from postroom.ui.views.search import answer_fields, answer_search
 
@@ -32,11 +34,17 @@ Handler = Callable[[PageRequest], Response]
 ASSETS = "/-/assets/"
 READ: tuple[str, ...] = ("GET", "HEAD")
 PAGES: dict[str, tuple[Handler, tuple[str, ...]]] = {
+    "account": (answer_account, READ),
+    "api": (answer_api, READ),
+    "changes": (answer_changes_page, READ),
     "compare": (answer_compare, (*READ, "POST")),
     "example": (answer_example, READ),
     "fields": (answer_fields, READ),
     "history": (answer_history, READ),
+    "model": (answer_model, READ),
     "search": (answer_search, READ),
+    "settings": (answer_settings, READ),
+    "subscriptions": (answer_subscriptions_page, READ),
     "try": (answer_try, (*READ, "POST")),
 }
 """Pages that are no entities', by their names below `/-/`, with the methods they take."""

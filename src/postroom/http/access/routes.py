@@ -147,6 +147,7 @@ SERVICES: tuple[Route, ...] = (
         f"{SUBSCRIPTION}/confirm?key=KEY",
     ),
     _anyone("/ui"),
+    _admin("/ui/-/settings", ("GET",)),
     _anyone("/ui/-/try", "GET", "knows the definitions that may be read"),
     _anyone("/ui/-/try", "POST", "knows the definitions that may be read", body="messages="),
     _anyone("/-/replication", on=""),

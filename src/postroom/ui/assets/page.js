@@ -141,3 +141,71 @@ customElements.define("send-form", class extends HTMLElement {
     }
   }
 });
+
+// The log as it grows: the stream says that there is something new, and the page is read again.
+customElements.define("live-changes", class extends HTMLElement {
+  connectedCallback() {
+    if (!this.dataset.src) return;
+    const source = new EventSource(this.dataset.src);
+    this.source = source;
+    let waiting;
+    source.onopen = () => { this.querySelector(".live").textContent = this.dataset.on; };
+    source.onmessage = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => this.renew(), 150);
+    };
+    addEventListener("pagehide", () => source.close(), { once: true });
+  }
+
+  disconnectedCallback() { this.source?.close(); }
+
+  async renew() {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    const made = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".log");
+    const log = this.querySelector(".log");
+    if (!made || log.contains(document.activeElement)) return;
+    const known = new Set([...log.querySelectorAll("li[id]")].map((one) => one.id));
+    for (const one of made.querySelectorAll("li[id]")) one.classList.toggle("fresh", !known.has(one.id));
+    log.replaceWith(document.adoptNode(made));
+  }
+});
+
+customElements.define("sign-out", class extends HTMLElement {
+  connectedCallback() {
+    const button = this.querySelector("button");
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const token = await sessionToken();
+      await fetch(`${document.body.dataset.api}/-/logout`, { method: "POST", headers: { "X-CSRF-Token": token ?? "" } });
+      location.reload();
+    });
+  }
+});
+
+// Requests of the API that read, asked from its page.
+customElements.define("try-request", class extends HTMLElement {
+  connectedCallback() {
+    this.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      let path = this.dataset.path;
+      const query = new URLSearchParams();
+      for (const input of this.querySelectorAll("input")) {
+        if (input.dataset.in === "path") path = path.replace(`{${input.name}}`, encodeURIComponent(input.value || "-"));
+        else if (input.value) query.append(input.name, input.value);
+      }
+      const url = document.body.dataset.api + path + (query.size ? `?${query}` : "");
+      const answer = await fetch(url, { headers: { accept: "application/json" } });
+      let text = await answer.text();
+      try { text = JSON.stringify(JSON.parse(text), null, 2); } catch { /* no JSON: shown as it is */ }
+      const head = document.createElement("p");
+      head.textContent = `${answer.status} ${answer.statusText} — ${url}`;
+      const pre = document.createElement("pre");
+      pre.tabIndex = 0;
+      pre.textContent = text.slice(0, 100_000);
+      const box = document.createElement("div");
+      box.className = "snippet";
+      box.append(pre);
+      this.querySelector("[aria-live]").replaceChildren(head, box);
+    });
+  }
+});
