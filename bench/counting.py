@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.messages.matching.columnar import LandedEvents
+from postroom.pipeline.storage.folder import FolderStorage
 from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.sort_task import FLUSH_BYTES, FLUSH_ROWS, open_engine
@@ -38,7 +39,7 @@ class CountWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """What a task does."""
-        engine, _ = open_engine(self.options["lake"], self.options["catalog"], "strict", 64)
+        engine, _ = open_engine(FolderStorage(Path(self.options["lake"])), self.options["catalog"], "strict", 64)
         total = Counted(0, 0)
         with no_garbage_collection():
             for batch in read_batches(iterator, FLUSH_ROWS, FLUSH_BYTES):
