@@ -238,6 +238,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "them, or 8, as Apicurio's may."
         ),
     ] = 4
+    schema_registry: Annotated[
+        str,
+        Meta(
+            description="URL of a schema registry whose subjects tell which versions of schemas have which ids, for "
+            "commands that read payloads or make them. Empty: the catalog alone tells."
+        ),
+    ] = ""
+    schema_registry_key: Annotated[
+        str,
+        Meta(description="USER:PASSWORD for that schema registry, or a token: itself, env:NAME or file:PATH."),
+    ] = ""
+    subject_names: Annotated[
+        Literal["any", "topic", "record", "topic_record"],
+        Meta(
+            description="Which subjects of that registry are those of a schema that is none of its own: TOPIC-value, "
+            "the name of the record, TOPIC-RECORD, or any of these that there are."
+        ),
+    ] = "any"
     write_rules: Annotated[
         Literal["lenient", "strict"],
         Meta(
@@ -390,7 +408,7 @@ class SettingOrigin(msgspec.Struct, frozen=True):
 
 
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
-SECRETS = frozenset({"key", "oidc_client_secret", "storage", "webhook_secret"})
+SECRETS = frozenset({"key", "oidc_client_secret", "schema_registry_key", "storage", "webhook_secret"})
 HIDDEN = "…"
 
 
@@ -419,7 +437,7 @@ def displayed(settings: Settings, name: str) -> Any:
     value = getattr(settings, name)
     if value and name in SECRETS:
         return HIDDEN
-    return masked(value) if name == "db" else value
+    return masked(value) if name in ("db", "schema_registry") else value
 
 
 def describe(name: str) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from postroom.catalog.sources import read_source
+from postroom.catalog.subjects.schema_registry import read_schemas, registry_of
+from postroom.catalog.subjects.subject_versions import SubjectVersions
 from postroom.errors import DefinitionRefused, MessageUnknown, RecordRefused
 from postroom.messages.definitions.catalog_tree import Tree, endpoint_messages
 from postroom.messages.definitions.compile import compile_catalog
@@ -60,13 +62,20 @@ class Catalog:
     """The message definitions of a catalog, resolved and compiled."""
 
     def __init__(
-        self, tree: Tree, *, settings: Settings | None = None, compiled: CompiledCatalog | None = None
+        self,
+        tree: Tree,
+        *,
+        settings: Settings | None = None,
+        compiled: CompiledCatalog | None = None,
+        subjects: SubjectVersions | None = None,
     ) -> None:
         self.tree = tree
         self.settings = settings or Settings()
         self.refused: list[DefinitionRefused] = []
         if compiled is None:
-            compiled, self.refused = compile_catalog(tree, _fetcher(self.settings))
+            whole = tree if subjects is None else subjects.added_to(tree)
+            compiled, self.refused = compile_catalog(whole, _fetcher(self.settings))
+            compiled = compiled if subjects is None else subjects.known_to(compiled)
             compiled = msgspec.structs.replace(
                 compiled,
                 assert_formats=self.settings.assert_formats,
@@ -187,13 +196,18 @@ def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:
     return fetch
 
 
-def open_catalog(source: str, *, settings: Settings | None = None, key: str = "") -> Catalog:
+def open_catalog(
+    source: str, *, settings: Settings | None = None, key: str = "", subjects: SubjectVersions | None = None
+) -> Catalog:
     """Open a catalog: a file, a folder, `http(s)://…` or `sqlite:///…`.
 
-    `key` is for a service that wants one: the key itself, `env:NAME` or `file:PATH`.
+    `key` is for a service that wants one: the key itself, `env:NAME` or `file:PATH`. `subjects` are those of the schema
+    registry that the settings name, where they were read before.
     """
     chosen = settings or load_settings()
     if key:
         chosen = msgspec.structs.replace(chosen, key=key)
+    if subjects is None and chosen.schema_registry:
+        subjects = SubjectVersions(read_schemas(registry_of(chosen)), chosen)
     with no_garbage_collection():
-        return Catalog(read_source(str(source), chosen), settings=chosen)
+        return Catalog(read_source(str(source), chosen), settings=chosen, subjects=subjects)

@@ -15,8 +15,8 @@ import click
 from postroom.settings import FIELDS, Settings, describe, load_settings
 
 MAX_CAUSE = 500
-KEY = "postroom.key"
-"""Where the context of a command keeps what --key says."""
+KEPT = ("key", "schema_registry")
+"""Settings whose flags the context of a command keeps, so that `settings_from` knows them without being told."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -72,11 +72,18 @@ def setting(name: str, metavar: str | None = None) -> Callable[[Function], Funct
 def key_option(function: Function) -> Function:
     """`--key`, for commands that talk to a service; `settings_from` knows it without being told."""
     text = "Key for the service that is talked to: itself (others may see it), env:NAME or file:PATH. [setting key]"
-    return click.option("--key", metavar="KEY", expose_value=False, callback=_keep_key, help=text)(function)
+    return click.option("--key", metavar="KEY", expose_value=False, callback=_keep, help=text)(function)
 
 
-def _keep_key(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    context.meta[KEY] = value
+def registry_option(function: Function) -> Function:
+    """`--schema-registry`, for commands that read or make payloads; `settings_from` knows it without being told."""
+    text = "Take the ids and versions of schemas from this schema registry, too. [setting schema_registry]"
+    option = click.option("--schema-registry", metavar="URL", expose_value=False, callback=_keep, help=text)
+    return option(function)
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.meta[f"postroom.{parameter.name}"] = value
 
 
 def storage_options(storage: tuple[str, ...]) -> dict[str, str]:
@@ -89,7 +96,8 @@ def storage_options(storage: tuple[str, ...]) -> dict[str, str]:
 def settings_from(**flags: Any) -> Settings:
     """The settings with the given flags on top; a flag left at False or None was not given."""
     context = click.get_current_context(silent=True)
-    given = {"key": context.meta.get(KEY) if context is not None else None, **flags}
+    meta = context.meta if context is not None else {}
+    given = {**{name: meta.get(f"postroom.{name}") for name in KEPT}, **flags}
     return load_settings({name: value for name, value in given.items() if value is not False})
 
 

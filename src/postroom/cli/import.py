@@ -33,6 +33,7 @@ def confluent(source: str, target: str, watch: float | None, as_json: bool) -> i
     import msgspec
 
     from postroom.catalog.open_store import open_store
+    from postroom.catalog.subjects.schema_registry import Held, RemoteRegistry, SchemaRegistry, read_registry
     from postroom.catalog.wiring import rules_of
     from postroom.errors import PostroomError
     from postroom.http.confluent import import_subjects as importing
@@ -40,15 +41,15 @@ def confluent(source: str, target: str, watch: float | None, as_json: bool) -> i
 
     settings = settings_from()
 
-    def read() -> importing.Held:
+    def read() -> Held:
         if scheme_of(source) in ("http", "https"):
-            return importing.read_registry(importing.RemoteRegistry(source, settings))
+            return read_registry(RemoteRegistry(source, settings))
         return importing.read_export(Path(source))
 
     with ExitStack() as stack:
-        registry: importing.SchemaRegistry
+        registry: SchemaRegistry
         if scheme_of(target) in ("http", "https"):
-            registry = importing.RemoteRegistry(f"{target.rstrip('/')}/confluent", settings)
+            registry = RemoteRegistry(f"{target.rstrip('/')}/confluent", settings)
         else:
             store = stack.enter_context(
                 open_store(target, rules=rules_of(settings), write_wait_s=settings.write_wait_s)

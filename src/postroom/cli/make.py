@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, registry_option, settings_from
 from postroom.cli.output import print_json, progress
 from postroom.errors import BadFlag, DocumentBroken, FileMissing
 
@@ -29,6 +29,7 @@ from postroom.errors import BadFlag, DocumentBroken, FileMissing
 @click.option("--invalid", is_flag=True, help="Break exactly one declared rule; which one is said on stderr.")
 @click.option("--seed", type=int, help="The same seed gives the same invented data.")
 @key_option
+@registry_option
 def command(
     message: str,
     catalog: str,

@@ -8,7 +8,7 @@ from itertools import chain
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, setting, settings_from
+from postroom.cli.command import key_option, postroom_command, registry_option, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 _MOST_BYTES = 2**20
@@ -22,6 +22,7 @@ _MOST_BYTES = 2**20
 @click.option("--summary", is_flag=True, help="Only count: a table of outcomes and messages.")
 @setting("nulls", "strict|absent")
 @key_option
+@registry_option
 def command(
     catalog: str, endpoint: str | None, source: BufferedReader, explain: bool, summary: bool, nulls: str | None
 ) -> int:

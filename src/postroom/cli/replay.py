@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, setting, settings_from, storage_options
+from postroom.cli.command import key_option, postroom_command, registry_option, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ WITHOUT_SPARK = 20_000
 @setting("nulls", "strict|absent")
 @setting("master", "URL")
 @key_option
+@registry_option
 @setting("storage", "KEY=VALUE")
 def command(
     catalog: str,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, setting, settings_from, storage_options
+from postroom.cli.command import key_option, postroom_command, registry_option, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 @setting("nulls", "strict|absent")
 @key_option
+@registry_option
 @setting("storage", "KEY=VALUE")
 def command(
     catalog: str,

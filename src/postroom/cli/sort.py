@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, setting, settings_from, storage_options
+from postroom.cli.command import key_option, postroom_command, registry_option, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table
 from postroom.errors import BadFlag
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 @setting("engine", "FILE|installed")
 @setting("worker_python", "PATH")
 @key_option
+@registry_option
 def command(
     catalog: str,
     source: str,

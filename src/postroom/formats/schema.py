@@ -69,6 +69,15 @@ class FastSchema(Protocol):
 
 
 @runtime_checkable
+class NamedSchema(Protocol):
+    """A payload schema that has a name, by which schema registries may know it."""
+
+    def full_name(self) -> str:
+        """The name of the record, the message or the object; empty where it has none."""
+        ...
+
+
+@runtime_checkable
 class OpenSchema(Protocol):
     """A payload schema whose payloads may have more than its columns hold."""
 

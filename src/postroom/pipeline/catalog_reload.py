@@ -15,6 +15,8 @@ from postroom.catalog.catalog import Catalog, open_catalog
 from postroom.catalog.service_client import ServiceClient, open_client
 from postroom.catalog.service_entities import find_incomplete
 from postroom.catalog.service_reader import REFUSES_INLINE, ServiceReader
+from postroom.catalog.subjects.schema_registry import Held, RegistryWatch
+from postroom.catalog.subjects.subject_versions import SubjectVersions
 from postroom.documents.read_files import document_files
 from postroom.errors import PostroomError
 from postroom.messages.definitions.definition import CompiledCatalog
@@ -53,6 +55,8 @@ class CatalogWatch:
         self._settings = settings
         self._endpoint = endpoint
         self._mark_now = _marker(source, settings)
+        self._registry = RegistryWatch(settings) if settings.schema_registry else None
+        self._held: Held | None = None
         self._complained = ""
         self._mark = self._mark_now()
         self._catalog = self._open()
@@ -71,7 +75,7 @@ class CatalogWatch:
         """The catalog as it is now."""
         try:
             mark = self._mark_now()
-            if mark != self._mark:
+            if mark != self._mark or (self._registry is not None and self._registry() is not self._held):
                 self._catalog = self._open()
                 # Only now: a change that could not be read is tried again with the next batch.
                 self._mark = mark
@@ -81,7 +85,10 @@ class CatalogWatch:
         return self._catalog
 
     def _open(self) -> Catalog:
-        opened = open_catalog(self._source, settings=self._settings)
+        held = None if self._registry is None else self._registry()
+        subjects = None if held is None else SubjectVersions(held, self._settings)
+        opened = open_catalog(self._source, settings=self._settings, subjects=subjects)
+        self._held = held
         return opened.for_endpoint(self._endpoint) if self._endpoint else opened
 
     def _complain(self, sentence: str) -> None:

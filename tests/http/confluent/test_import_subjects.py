@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from postroom.catalog.open_store import open_store
+from postroom.catalog.subjects.schema_registry import read_registry
 from postroom.cli.main import execute, main
-from postroom.http.confluent.import_subjects import LocalRegistry, import_subjects, read_export, read_registry
+from postroom.http.confluent.import_subjects import LocalRegistry, import_subjects, read_export
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.confluent.subject_client import SubjectClient, avro

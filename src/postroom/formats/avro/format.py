@@ -99,6 +99,10 @@ class Avro:
             return ResolvedReader(writer, self.type)
         return writer if isinstance(writer, FramedSchema) else None
 
+    def full_name(self) -> str:
+        """The full name of a record, an enum or a fixed type."""
+        return getattr(self.type, "name", "")
+
     def fingerprint(self) -> bytes:
         """The fingerprint of the schema's canonical form."""
         return self._fingerprint

@@ -68,6 +68,11 @@ class JsonSchema(JsonFraming):
         # place in many ways are exponentially many.
         self._lists_errors = not branches and work.entries <= 1 and work.judgements <= _FEW_JUDGEMENTS
 
+    def full_name(self) -> str:
+        """The title, by which schema registries know a JSON Schema."""
+        title = self._start[0].get("title") if isinstance(self._start[0], dict) else None
+        return title if isinstance(title, str) else ""
+
     def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload; of equal keys in an object the last one counts."""
         try:

@@ -98,6 +98,10 @@ class Protobuf:
         rename = renaming(writer._compiled, writer._descriptor, self._compiled, self._descriptor)
         return writer if rename is None else RenamingReader(writer, rename)
 
+    def full_name(self) -> str:
+        """The name of the message with its package."""
+        return self._descriptor.full_name
+
     def fingerprint(self) -> bytes:
         """Empty: Protobuf has no fingerprints."""
         return b""

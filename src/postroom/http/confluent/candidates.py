@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.catalog.subjects.subject_versions import FORMATS, format_of
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf.descriptor_text import text_of
 from postroom.formats.schema_identity import normal_schema
@@ -23,9 +24,6 @@ from postroom.registry.numbering.version_numbers import SchemaVersion
 from postroom.registry.read.referenced_documents import surroundings
 from postroom.registry.rules import Judgement, ReferencedDocument
 
-FORMATS = {"AVRO": "Avro/1.12", "JSON": "JsonSchema/draft-07", "PROTOBUF": "Protobuf/3"}
-"""Formats of new schemas. What a document says of its draft or syntax counts before this."""
-PROTO2 = "Protobuf/2"
 CONTENT_TYPES = {"AVRO": "application/json", "JSON": "application/json", "PROTOBUF": "text/plain"}
 
 
@@ -109,8 +107,7 @@ def _normal(kind: str, text: str) -> str:
 def _format(found: SubjectView, kind: str, text: str) -> str:
     """The name of the format, as the versions that there are spell it."""
     same = (one.entity.attributes["format"] for one in reversed(found.all) if schema_type(one.entity) == kind)
-    is_proto2 = kind == "PROTOBUF" and "proto3" not in text
-    return str(next(same, PROTO2 if is_proto2 else FORMATS[kind]))
+    return str(next(same, format_of(kind, text)))
 
 
 def _references(call: Call, found: SubjectView, given: Any) -> list[Tree]:

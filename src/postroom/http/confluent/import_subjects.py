@@ -7,43 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from postroom.catalog.service_client import ServiceClient
+from postroom.catalog.subjects.schema_registry import Held, SchemaRegistry, by_version, read_registry
 from postroom.errors import DocumentRefused
 from postroom.http.confluent.call import Tree
 from postroom.http.confluent.mount import answer_confluent
 from postroom.http.server.request import Request, parse_query
 from postroom.settings import Settings
 from postroom.store.interface import Store
-
-SAID = ("schema", "schemaType", "references", "metadata", "ruleSet")
-_ALL = "subjectPrefix=" + quote(":*:")
-
-
-class SchemaRegistry(Protocol):
-    """Something that answers the requests of schema registry clients."""
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Status and JSON of an answer."""
-
-
-class RemoteRegistry:
-    """A schema registry, of whatever make, at a URL."""
-
-    def __init__(self, url: str, settings: Settings) -> None:
-        self._client = ServiceClient(url, settings)
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Ask it; ServiceUnreachable when it does not answer."""
-        answer = self._client.ask(method, path, json=body)
-        try:
-            return answer.status, msgspec.json.decode(answer.body) if answer.body else None
-        except msgspec.DecodeError:
-            return answer.status, None
 
 
 class LocalRegistry:
@@ -62,16 +37,6 @@ class LocalRegistry:
         return answer.status, answer.json
 
 
-class Held(msgspec.Struct, frozen=True):
-    """What a schema registry holds."""
-
-    versions: dict[tuple[str, int], Tree]
-    deleted: frozenset[tuple[str, int]] = frozenset()
-    configs: dict[str, Tree] = {}
-    """By subject; that of all subjects without a name."""
-    modes: dict[str, Tree] = {}
-
-
 class ImportReport(msgspec.Struct):
     """What an import did, and what had no place."""
 
@@ -88,50 +53,6 @@ class ImportReport(msgspec.Struct):
         return self.created + self.deleted + self.configs + self.modes
 
 
-def read_registry(registry: SchemaRegistry) -> Held:
-    """What a running schema registry holds; DocumentRefused when it is none."""
-    live, every = (_schemas(registry, more) for more in ("", "&deleted=true"))
-    deleted = frozenset(every.keys() - live.keys())
-    subjects = {subject for subject, _ in every}
-    scopes = ["", *sorted({_context(one) for one in subjects} - {""}), *sorted(subjects)]
-    return Held({**every, **live}, deleted, _settings(registry, "config", scopes), _settings(registry, "mode", scopes))
-
-
-def _context(subject: str) -> str:
-    """The name by which the settings of the context of a subject are asked for; empty for the default one."""
-    return f"{subject[: subject.index(':', 1) + 1]}" if subject.startswith(":.") and ":" in subject[2:] else ""
-
-
-def _schemas(registry: SchemaRegistry, more: str) -> dict[tuple[str, int], Tree]:
-    status, found = registry.ask("GET", f"/schemas?{_ALL}{more}")
-    if status != 200 or not isinstance(found, list):
-        sentence = f"GET /schemas is answered with {status}, so this is no schema registry, or one older than 6.0."
-        raise DocumentRefused(sentence)
-    return _by_version(found)
-
-
-def _by_version(schemas: Iterable[Any]) -> dict[tuple[str, int], Tree]:
-    try:
-        return {(str(one["subject"]), int(one["version"])): _plain(one) for one in schemas}
-    except (TypeError, KeyError, ValueError):
-        raise DocumentRefused("a schema has to have a subject, a version, an id and a schema.") from None
-
-
-def _plain(schema: Tree) -> Tree:
-    said = {name: schema[name] for name in SAID if schema.get(name)}
-    guid = {"guid": schema["guid"]} if schema.get("guid") else {}
-    return {"schemaType": "AVRO", **said, "id": int(schema["id"]), **guid}
-
-
-def _settings(registry: SchemaRegistry, kind: str, scopes: Iterable[str]) -> dict[str, Tree]:
-    found = {}
-    for scope in scopes:
-        status, tree = registry.ask("GET", f"/{kind}/{quote(scope, safe='')}" if scope else f"/{kind}")
-        if status == 200 and isinstance(tree, dict):
-            found[scope] = tree
-    return found
-
-
 def read_export(path: Path) -> Held:
     """What a file holds: what `GET /schemas` answers, an object with that and `configs`, or the lines of the topic."""
     text = path.read_text(encoding="utf-8")
@@ -141,7 +62,7 @@ def read_export(path: Path) -> Held:
         return _read_topic(text.splitlines(), path)
     whole = found if isinstance(found, dict) else {"schemas": found}
     if isinstance(whole.get("schemas"), list):
-        versions = _by_version(whole["schemas"])
+        versions = by_version(whole["schemas"])
         deleted = frozenset((one["subject"], one["version"]) for one in whole["schemas"] if one.get("deleted"))
         return Held(versions, deleted, whole.get("configs") or {}, whole.get("modes") or {})
     raise DocumentRefused("this is no export of a schema registry.", place=str(path))
@@ -163,7 +84,7 @@ def _read_topic(lines: Iterable[str], path: Path) -> Held:
                 case "SCHEMA" if value is None:
                     versions.pop(place, None)
                 case "SCHEMA":
-                    versions |= _by_version([value])
+                    versions |= by_version([value])
                     (deleted.add if value.get("deleted") else deleted.discard)(place)
                 case "CONFIG" | "MODE" as kind:
                     held = configs if kind == "CONFIG" else modes

@@ -1,0 +1,1 @@
+"""Schema registries elsewhere: what they hold, and which payloads of a catalog their subjects describe."""
