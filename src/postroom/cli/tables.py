@@ -19,7 +19,11 @@ SHOWN_COLUMNS = 6
 @postroom_command(example="postroom tables --lake lake")
 @click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option("--changes", is_flag=True, help="What batches changed in tables and columns, oldest first.")
-@click.option("--check", is_flag=True, help="Compare the rows with the ledger; the exit code is 1 when they differ.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Open all tables, compare their rows with the ledger, and files with their log; exit code 1 when they differ.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON with all columns instead of a table.")
 @setting("storage", "KEY=VALUE")
 def command(lake: str, changes: bool, check: bool, as_json: bool, storage: tuple[str, ...]) -> int:
