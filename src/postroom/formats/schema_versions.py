@@ -91,7 +91,6 @@ class Versions:
         self._parsed: dict[str, PayloadSchema | Violation] = {own: reader}
         self._framed_readers: dict[str, FramedReader | Violation] = {}
         self._plans = {} if self._framed is None else self._plans_by_header()
-        self._fingerprints: dict[bytes, str] | None = None
         self.headers_first = len(self._versions) > 1 or bool(self._plans)
         """Whether to look for a header before decoding a payload without one."""
 
@@ -112,6 +111,19 @@ class Versions:
         schema: Any = self._parsed[plan.writer.version]
         alone: Any = schema if schema is reading else None
         return Validated(*reading.validate_framed(payload, plan.start, contenttype), plan.writer, alone)
+
+    def knows(self, payload: bytes, header: bytes = b"") -> bool:
+        """Whether what stands in front of a payload, or in a header of the message, is the id, the GUID or the
+        fingerprint of a version."""
+        stated = header or payload
+        if stated[: self.header_length] in self._plans:
+            return True
+        if header:
+            return guid_in(header) in self._guids
+        if self._framed is None or payload[:1] == b"\0":
+            return False
+        frame = self._framed.frame(payload, "", self._id_bytes)
+        return frame is not None and isinstance(frame.id, bytes) and frame.id in self._fingerprints
 
     def undeclared(
         self, payload: bytes, contenttype: str, writer: WriterVersion | None, header: bytes = b""
@@ -179,8 +191,6 @@ class Versions:
 
     def _plan_for_fingerprint(self, fingerprint: bytes, start: int, wrong: Callable[[], list[Violation]]) -> ReadPlan:
         """How to decode a payload with a fingerprint; `wrong` returns its violations without a header."""
-        if self._fingerprints is None:
-            self._fingerprints = self._all_fingerprints()
         name = self._fingerprints.get(fingerprint)
         if name is not None:
             return ReadPlan(WriterVersion(name, fingerprint.hex()), start)
@@ -258,7 +268,8 @@ class Versions:
                 found.setdefault(guid, version.name)
         return found
 
-    def _all_fingerprints(self) -> dict[bytes, str]:
+    @functools.cached_property
+    def _fingerprints(self) -> dict[bytes, str]:
         found: dict[bytes, str] = {}
         for name in [self.own, *self._versions][:MOST_WRITERS]:
             schema = self._schema(name)

@@ -200,17 +200,33 @@ class Engine:
         """Judge the payload of a message by the definitions that are known to fit."""
         if not fits:
             return self._not_fitting(message)
+        if len(fits) > 1:
+            fits = self._written_by(fits, message) or fits
         candidates = tuple(fit.definition.xid for fit in fits)
         everything = [self._judge(fit, message, candidates) for fit in fits]
         judged = [result for result in everything if not _passes_by(result, message)]
         if not judged:
             return self._sort_event(message, everything)
+        unknown = [result for result in judged if _has_unknown_schema(result)]
+        if message.attributes is None and len(unknown) == len(judged):
+            # A definition that asks for less may be the one whose schema it is.
+            others = self._written_by(self.index.fits_at_all(message), message)
+            return self.sort_fitting(message, others) if others else _unknown_schema(unknown)
         if len(judged) == 1:
             return judged[0]
         valid = [result for result in judged if result.match.outcome == "landed"]
         if len(valid) == 1:
             return valid[0]
         return Sorted(Match("ambiguous", candidates=candidates, reasons=tuple(_undecided(judged)[:MOST_REASONS])))
+
+    def _written_by(self, fits: list[Fit], message: Message) -> list[Fit]:
+        """Of definitions that fit, those whose schema wrote the payload by the id, the GUID or the fingerprint that it
+        comes with: payloads that name their schema need no envelope."""
+        header = _schema_header(message)
+        if message.fault is not None or not (header or message.body.startswith(HEADER_FIRST_BYTES)):
+            return []
+        known = ((fit, self.versions(fit.definition)) for fit in fits)
+        return [fit for fit, versions in known if versions is not None and versions.knows(message.body, header)]
 
     def _sort_event(self, message: Message, passed: list[Sorted]) -> Sorted:
         """Sort an event by definitions of events alone; those that it passed by are near misses at most."""
@@ -392,6 +408,22 @@ def _passes_by(result: Sorted, message: Message) -> bool:
     """Whether an event only happens to be where a definition without an envelope expects other messages."""
     is_event = message.attributes is not None
     return is_event and result.match.outcome == "invalid" and not (result.definition and result.definition.envelope)
+
+
+def _has_unknown_schema(result: Sorted) -> bool:
+    return any(reason.code == "schema_id_unknown" for reason in result.match.reasons)
+
+
+def _unknown_schema(judged: list[Sorted]) -> Sorted:
+    """What becomes of a payload with the id of a schema that none of the definitions knows."""
+    if len(judged) == 1:
+        return judged[0]
+    candidates = judged[0].match.candidates
+    found = next(r.found for r in judged[0].match.reasons if r.code == "schema_id_unknown")
+    reason = Reason(
+        "", "/data", "schema_id_unknown", f"none of the {len(candidates)} definitions that fit has it", found
+    )
+    return Sorted(Match("ambiguous", candidates=candidates, reasons=(reason,)))
 
 
 def _undecided(judged: list[Sorted]) -> list[Reason]:

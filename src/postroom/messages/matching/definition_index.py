@@ -90,6 +90,11 @@ class DefinitionIndex:
         candidates = [c for c in candidates if c.agrees_on_protocol(message) and (c.envelope or not of_events)]
         return _fitting(candidates, message) or _fitting(_widened(candidates, message), message)
 
+    def fits_at_all(self, message: Message) -> list[Fit]:
+        """Every definition that a message without an envelope fits, those that give way to a closer one included."""
+        candidates = ((c, c.variables(message)) for c in self.filters if c.agrees_on_protocol(message))
+        return [Fit(candidate.definition, bound) for candidate, bound in candidates if bound is not None]
+
     def addressed(self, message: Message) -> list[tuple[Definition, list[Reason]]]:
         """The definitions the message means without fitting, fewest violations first, derived before base."""
         candidates = self.candidates(message)
@@ -265,4 +270,8 @@ def _closest(found: list[tuple[DefinitionMatcher, dict[str, str]]]) -> list[tupl
     found = [item for item in found if item[0].definition.xid not in bases]
     if any(candidate.definition.protocol for candidate, _ in found):
         found = [item for item in found if item[0].definition.protocol]
-    return [item for item in found if not any(other.outranks(item[0]) for other, _ in found)]
+    # Of definitions that ask for the same none is closer, and where the schema decides they are many.
+    different = list({candidate.demands: candidate for candidate, _ in found}.values())
+    if len(different) == 1:
+        return found
+    return [item for item in found if not any(other.outranks(item[0]) for other in different)]

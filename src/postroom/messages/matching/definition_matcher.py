@@ -97,6 +97,11 @@ class DefinitionMatcher:
     def _ranks(self) -> dict[FullPath, int]:
         return _ranks(self._ruling)
 
+    @cached_property
+    def demands(self) -> tuple[frozenset[Rule], frozenset[tuple[FullPath, int]]]:
+        """All that counts for which of two definitions is the closer one."""
+        return self.rules, frozenset(self._ranks.items())
+
     @property
     def _ruling(self) -> list[Check]:
         of_message = () if self.message_type is None else (self.message_type,)
