@@ -23,6 +23,8 @@ from postroom.cli.main import all_commands, main
 from postroom.errors import PostroomError
 from postroom.http.access.routes import ACCESS, ENTITIES, ROLES, SERVICES, Route
 from postroom.http.operations.metric_table import FAMILIES, REQUEST_BUCKETS
+from postroom.pipeline.monitoring import sort_metrics
+from postroom.prometheus_text import MetricFamily
 from postroom.protocols.protocol import Option, Wire
 from postroom.protocols.protocol_table import PROTOCOLS
 from postroom.registry.problems import PROBLEMS
@@ -248,15 +250,29 @@ def metrics_page() -> str:
         what has no `pid`. What the store knows (changes, deliveries, states of links) is the same in every process
         on one store: take its maximum, not its sum.
     """
-    rows = [
-        (f"`{one.name}`", one.type, ", ".join(f"`{label}`" for label in one.labels) or "-", one.help)
-        for one in FAMILIES
-    ]
     bounds = ", ".join(f"{bound:g}" for bound in REQUEST_BUCKETS)
     buckets = f"## Buckets\n\nHistograms have buckets up to these numbers of seconds: {bounds}."
+    sort = """
+        ## A sort that follows its sources
+
+        `postroom sort --follow --metrics-port PORT` answers with these. [Keep a stream
+        running](../how-to/running-streams.md) shows how.
+    """
     return _page(
-        inspect.cleandoc(opening), _table(("metric", "type", "labels", "meaning"), rows), _wrapped_section(buckets)
+        inspect.cleandoc(opening),
+        _metric_table(FAMILIES),
+        _wrapped_section(buckets),
+        inspect.cleandoc(sort),
+        _metric_table(sort_metrics.FAMILIES),
     )
+
+
+def _metric_table(families: Iterable[MetricFamily]) -> str:
+    rows = [
+        (f"`{one.name}`", one.type, ", ".join(f"`{label}`" for label in one.labels) or "-", one.help)
+        for one in families
+    ]
+    return _table(("metric", "type", "labels", "meaning"), rows)
 
 
 def _wrapped_section(text: str) -> str:

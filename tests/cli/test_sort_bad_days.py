@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
 from postroom.pipeline.lake.lake import Lake, open_lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.reconciliation import balance_of
+from tests.brokers import free_port
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -96,16 +98,44 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_half_there(place: Path) -> N
 
 def test_a_folder_is_followed_until_ctrl_c(place: Path) -> None:
     put(place, "a.jsonl", [event(number, "plant.small", 40) for number in range(30)])
-    follower = start(place, "--follow", "--every", "0.5")
+    port = free_port()
+    follower = start(place, "--follow", "--every", "0.5", "--metrics-port", str(port))
+    metrics = f"http://127.0.0.1:{port}/metrics"
     try:
         wait_for(lambda: read_by(place) == 30, follower)
         put(place, "b.jsonl", [*(event(number, "plant.large", 40) for number in range(20)), b"{}"])
         wait_for(lambda: read_by(place) == 51, follower)
+        wait_for(lambda: 'messages_dead_total{outcome="malformed"} 1\n' in httpx.get(metrics).text, follower)
+        told = httpx.get(metrics).text
         follower.send_signal(signal.SIGINT)
         output, errors = follower.communicate(timeout=120)
     finally:
         follower.kill()
     assert (follower.returncode, output.splitlines()[-1]) == (0, "read 51 = landed 50 + dead 1"), errors
+    where, *lines = errors.splitlines()
+    assert where == f"metrics are at {metrics}"
+    batches = [msgspec.json.decode(line) for line in lines if line.startswith("{")]
+    assert [(batch["level"], batch["batch"], batch["read"]) for batch in batches] == [("info", 0, 30), ("info", 1, 21)]
+    entries = read_ledger(open_lake(place / "lake"))
+    assert [(entry.files, entry.bytes) for entry in entries] == [(batch["files"], batch["bytes"]) for batch in batches]
+    on_disk = sum(
+        path.stat().st_size for path in (place / "lake").rglob("part-*.parquet") if "_ledger" not in str(path)
+    )
+    assert sum(entry.bytes for entry in entries) == on_disk
+    assert f"postroom_sort_bytes_written_total {on_disk}" in told
+    assert f'postroom_sort_messages_read_total{{source="{place}/inbox"}} 51' in told
+    assert 'postroom_sort_lag_files{part="inbox"} 0' in told
+
+
+def test_a_port_for_metrics_needs_follow_and_has_to_be_one(place: Path) -> None:
+    put(place, "a.jsonl", [])
+    for more, sentence in (
+        (("--metrics-port", "9"), "only --follow"),
+        (("--metrics-port", "x", "--follow"), "no port"),
+    ):
+        refused = start(place, *more)
+        _, errors = refused.communicate(timeout=60)
+        assert (refused.returncode, errors.count("\n"), sentence in errors) == (2, 1, True), errors
 
 
 def test_java_that_is_killed_is_one_sentence(place: Path) -> None:

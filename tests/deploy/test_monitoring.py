@@ -1,10 +1,12 @@
-"""The dashboard and the alerts name only metrics, labels and values that a running service really has."""
+"""The dashboards and the alerts name only metrics, labels and values that a service, or a sort, really has."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, get_args
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
 import httpx
 import pytest
@@ -13,39 +15,79 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from postroom.http.operations.metric_table import FAMILIES
+from postroom.pipeline.lake.ledger import LedgerEntry
+from postroom.pipeline.lake.manifest import SchemaChange
+from postroom.pipeline.monitoring import sort_metrics
+from postroom.pipeline.sources.lag import Lag
+from postroom.prometheus_text import MetricFamily
 from postroom.replication.subscriptions.delivery_progress import DeliveryStatus
 from tests.deploy.serve_command import DEPLOY
 from tests.http.running_service import serving
 
 OF_SCRAPES = {"job", "instance"}
 """Labels that Prometheus adds to what it scrapes."""
-LABELS = {family.name.removesuffix("_total"): {*family.labels} for family in FAMILIES}
-WORDS = "sum min max rate topk histogram_quantile label_values"
+
+
+class Monitored(NamedTuple):
+    """What is monitored: its metrics, its files in deploy/, and what the dashboard does not show."""
+
+    families: tuple[MetricFamily, ...]
+    dashboard_file: str
+    alerts_file: str
+    unseen: frozenset[str]
+
+    @property
+    def labels(self) -> dict[str, set[str]]:
+        return {family.name.removesuffix("_total"): {*family.labels} for family in self.families}
+
+    @property
+    def dashboard(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((DEPLOY / self.dashboard_file).read_text())
+        return found
+
+    @property
+    def rules(self) -> list[dict[str, Any]]:
+        [group] = yaml.safe_load((DEPLOY / self.alerts_file).read_text())["groups"]
+        return list(group["rules"])
+
+    @property
+    def panels(self) -> list[dict[str, Any]]:
+        return [panel for panel in self.dashboard["panels"] if panel["type"] != "row"]
+
+    @property
+    def expressions(self) -> list[str]:
+        shown = [target["expr"] for panel in self.panels for target in panel["targets"]]
+        chosen = [one["query"]["query"] for one in self.dashboard["templating"]["list"] if one["type"] == "query"]
+        return [*shown, *chosen, *(rule["expr"] for rule in self.rules)]
+
+
+SERVICE = Monitored(
+    FAMILIES,
+    "grafana-dashboard.json",
+    "prometheus-alerts.yaml",
+    frozenset(
+        {
+            "postroom_change_log_newest_timestamp_seconds",
+            "postroom_delivered_events_total",
+            "postroom_delivery_lag_changes",
+            "process_start_time_seconds",
+        }
+    ),
+)
+SORT = Monitored(
+    sort_metrics.FAMILIES,
+    "grafana-dashboard-sort.json",
+    "prometheus-alerts-sort.yaml",
+    frozenset({"process_start_time_seconds"}),
+)
+BOTH = pytest.mark.parametrize("monitored", [SERVICE, SORT], ids=["service", "sort"])
+
+WORDS = "sum min max rate increase delta min_over_time time topk histogram_quantile label_values on"
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("_total",), "gauge": ("",)}
 
 _SELECTOR = re.compile(r"\b([a-z]\w*)(?:\{([^}]*)\}|(?=\[)|(?=\s*(?:[)><=,/*]|$)))")
 _BY = re.compile(r"\bby \(([^)]*)\)")
 _MATCHER = re.compile(r'(\w+)(=~|=)"([^"]*)"')
-
-
-def dashboard() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
-    return found
-
-
-def rules() -> list[dict[str, Any]]:
-    [group] = yaml.safe_load((DEPLOY / "prometheus-alerts.yaml").read_text())["groups"]
-    return list(group["rules"])
-
-
-def panels() -> list[dict[str, Any]]:
-    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
-
-
-def expressions() -> list[str]:
-    shown = [target["expr"] for panel in panels() for target in panel["targets"]]
-    chosen = [one["query"]["query"] for one in dashboard()["templating"]["list"] if one["type"] == "query"]
-    return [*shown, *chosen, *(rule["expr"] for rule in rules())]
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +97,32 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metric]:
         httpx.put(f"{url}/messagegroups/ovens", json={})
         for _ in range(3):
             httpx.get(f"{url}/messagegroups/ovens")
-        families = list(text_string_to_metric_families(httpx.get(f"{url}/metrics").text))
+        return by_sample(httpx.get(f"{url}/metrics").text)
+
+
+@pytest.fixture(scope="module")
+def metrics_of_sort() -> dict[str, Metric]:
+    """What the port of a `sort` has that had a batch and is behind, by the names of its samples."""
+    now = datetime.now(UTC)
+    kept = sort_metrics.SortMetrics()
+    kept.report(
+        LedgerEntry(
+            run="r", batch=0, source="inbox", catalog="c", read=3, landed={"/messagegroups/a/messages/b": 2},
+            dead={"invalid": 1}, changes=(SchemaChange("a/b", "replaced"),), started=now, committed=now,
+        )
+    )  # fmt: skip
+    kept.behind({"inbox": Lag(files=3, bytes=9)})
+    return by_sample(kept.text())
+
+
+def by_sample(text: str) -> dict[str, Metric]:
+    families = text_string_to_metric_families(text)
     return {family.name + suffix: family for family in families for suffix in SUFFIXES[family.type]}
 
 
-def faults(expression: str, metrics: dict[str, Metric]) -> list[str]:
+def faults(expression: str, metrics: dict[str, Metric], monitored: Monitored = SERVICE) -> list[str]:
     """What an expression names that is not there."""
+    known = monitored.labels
     used: set[str] = set()
     wrong: list[str] = []
     grouping = {label.strip() for found in _BY.findall(expression) for label in found.split(",")}
@@ -71,7 +133,7 @@ def faults(expression: str, metrics: dict[str, Metric]) -> list[str]:
         if name not in metrics:
             wrong.append(f"no metric {name}")
             continue
-        labels = LABELS[metrics[name].name] | OF_SCRAPES | ({"le"} if name.endswith("_bucket") else set())
+        labels = known[metrics[name].name] | OF_SCRAPES | ({"le"} if name.endswith("_bucket") else set())
         used |= labels
         for label, operator, text in _MATCHER.findall(selector):
             if label not in labels:
@@ -89,9 +151,18 @@ def values(family: Metric, label: str) -> set[str]:
     return {sample.labels[label] for sample in family.samples}
 
 
-@pytest.mark.parametrize("expression", expressions())
+@pytest.mark.parametrize("expression", SERVICE.expressions)
 def test_what_an_expression_names_is_there(expression: str, metrics: dict[str, Metric]) -> None:
     assert faults(expression, metrics) == []
+
+
+@pytest.mark.parametrize("expression", SORT.expressions)
+def test_what_an_expression_about_sorts_names_is_there(expression: str, metrics_of_sort: dict[str, Metric]) -> None:
+    assert faults(expression, metrics_of_sort, SORT) == []
+
+
+@pytest.mark.parametrize("expression", [*SERVICE.expressions, *SORT.expressions])
+def test_an_expression_is_whole(expression: str) -> None:
     assert _SELECTOR.search(expression), "it names something"
     for opened, closed in ("()", "[]", "{}"):
         assert expression.count(opened) == expression.count(closed)
@@ -114,26 +185,23 @@ def test_a_name_that_is_not_there_is_noticed(expression: str, fault: str, metric
     assert fault in faults(expression, metrics)
 
 
-def test_a_histogram_is_asked_for_quantiles_by_its_buckets() -> None:
-    for expression in expressions():
+@BOTH
+def test_a_histogram_is_asked_for_quantiles_by_its_buckets(monitored: Monitored) -> None:
+    for expression in monitored.expressions:
         if "histogram_quantile" in expression:
             assert re.search(r"histogram_quantile\([\d.]+, sum by \(le[,)]", expression)
-            assert "_bucket{" in expression
+            assert re.search(r"_bucket[{\[]", expression)
 
 
-def test_the_dashboard_shows_every_metric_but_those_that_only_explain_others() -> None:
-    text = " ".join(expressions())
-    unseen = {family.name for family in FAMILIES if family.name not in text}
-    assert unseen == {
-        "postroom_change_log_newest_timestamp_seconds",
-        "postroom_delivered_events_total",
-        "postroom_delivery_lag_changes",
-        "process_start_time_seconds",
-    }
+@BOTH
+def test_the_dashboard_shows_every_metric_but_those_that_only_explain_others(monitored: Monitored) -> None:
+    text = " ".join(monitored.expressions)
+    assert {family.name for family in monitored.families if family.name not in text} == monitored.unseen
 
 
-def test_panels_have_ids_titles_and_places_of_their_own() -> None:
-    everything = dashboard()["panels"]
+@BOTH
+def test_panels_have_ids_titles_and_places_of_their_own(monitored: Monitored) -> None:
+    everything = monitored.dashboard["panels"]
     assert len({panel["id"] for panel in everything}) == len(everything)
     assert len({panel["title"] for panel in everything}) == len(everything)
     cells: set[tuple[int, int]] = set()
@@ -145,10 +213,11 @@ def test_panels_have_ids_titles_and_places_of_their_own() -> None:
         cells |= own
 
 
-def test_panels_ask_the_data_source_job_and_instance_that_were_chosen() -> None:
-    names = {one["name"] for one in dashboard()["templating"]["list"]}
+@BOTH
+def test_panels_ask_the_data_source_job_and_instance_that_were_chosen(monitored: Monitored) -> None:
+    names = {one["name"] for one in monitored.dashboard["templating"]["list"]}
     assert names == {"datasource", "job", "instance"}
-    for panel in panels():
+    for panel in monitored.panels:
         assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
         for target in panel["targets"]:
             selectors = re.findall(r"\{([^}]*)\}", target["expr"])
@@ -157,9 +226,10 @@ def test_panels_ask_the_data_source_job_and_instance_that_were_chosen() -> None:
             assert set(re.findall(r"\$(\w+)", target["expr"])) <= names
 
 
-def test_alerts_say_what_happened_how_bad_it_is_and_after_how_long() -> None:
-    assert len({rule["alert"] for rule in rules()}) == len(rules())
-    for rule in rules():
+@BOTH
+def test_alerts_say_what_happened_how_bad_it_is_and_after_how_long(monitored: Monitored) -> None:
+    assert len({rule["alert"] for rule in monitored.rules}) == len(monitored.rules)
+    for rule in monitored.rules:
         assert rule["labels"]["severity"] in ("warning", "critical")
         assert rule["annotations"]["summary"].endswith(".")
         assert re.fullmatch(r"\d+m", rule.get("for", "0m"))
@@ -168,6 +238,7 @@ def test_alerts_say_what_happened_how_bad_it_is_and_after_how_long() -> None:
         assert shown <= grouped | ({"instance"} if rule["expr"].startswith("up{") else set())
 
 
-def test_the_page_says_what_to_do_about_each_alert() -> None:
-    page = (DEPLOY.parent / "docs" / "how-to" / "running.md").read_text()
-    assert re.findall(r"^\| `(Postroom\w+)` \|", page, re.MULTILINE) == [rule["alert"] for rule in rules()]
+@pytest.mark.parametrize(("monitored", "page"), [(SERVICE, "running.md"), (SORT, "running-streams.md")])
+def test_the_page_says_what_to_do_about_each_alert(monitored: Monitored, page: str) -> None:
+    text = Path(DEPLOY.parent / "docs" / "how-to" / page).read_text()
+    assert re.findall(r"^\| `(Postroom\w+)` \|", text, re.MULTILINE) == [rule["alert"] for rule in monitored.rules]

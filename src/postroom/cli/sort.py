@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from postroom.pipeline import LedgerEntry
+    from postroom.pipeline.monitoring.progress import Progress
+    from postroom.pipeline.monitoring.watcher import Watcher
 
 
 @postroom_command(example="postroom sort --catalog demo/catalog --source demo/sample.jsonl --lake lake")
@@ -43,6 +46,11 @@ if TYPE_CHECKING:
     help="How often --follow looks for new records.",
 )
 @click.option("--checkpoint", metavar="PLACE", help="Remember here what was sorted. --follow has one in the lake.")
+@click.option(
+    "--metrics-port",
+    metavar="[HOST:]PORT",
+    help="Answer Prometheus here, at /metrics, while --follow runs; 127.0.0.1 unless a host is given, 0: a free port.",
+)
 @click.option("--partition-by-date", is_flag=True, help="New tables are partitioned by the day of landing.")
 @click.option("--json", "as_json", is_flag=True, help="The ledger entry as JSON instead of tables.")
 @setting("nulls", "strict|absent")
@@ -65,6 +73,7 @@ def command(
     follow: bool,
     every: float,
     checkpoint: str | None,
+    metrics_port: str | None,
     partition_by_date: bool,
     as_json: bool,
     nulls: str | None,
@@ -79,7 +88,8 @@ def command(
     Without --checkpoint every run sorts all its records again. With it, what an earlier run sorted is passed over, and
     a run that died is finished first. A file counts as a whole: what is appended to it later is not seen.
 
-    With --follow, changes of the catalog take effect with the next batch.
+    With --follow, changes of the catalog take effect with the next batch. Where no terminal shows how far it is, the
+    log has a line for each batch.
 
     With --master spark://…, yarn or k8s://… a cluster sorts. Its workers need Python of this version and nothing more:
     they are sent what they sort with.
@@ -90,13 +100,18 @@ def command(
     from postroom.pipeline import sort
     from postroom.pipeline.catalog_reload import CatalogWatch
     from postroom.pipeline.lake.lake import create_lake
+    from postroom.pipeline.monitoring.metrics_port import parse_address
+    from postroom.pipeline.monitoring.progress import Progress
     from postroom.pipeline.sources.source import open_source
     from postroom.pipeline.spark.cluster import CONNECT, check_shared, is_local
     from postroom.pipeline.spark.java import find_java_home
-    from postroom.pipeline.spark.progress import Progress
     from postroom.pipeline.spark.streaming import stop_on_signals
     from postroom.pipeline.storage.open_storage import open_storage
 
+    if metrics_port is not None:
+        if not follow:
+            raise BadFlag("only --follow runs long enough to be asked for metrics.", place="--metrics-port")
+        parse_address(metrics_port)
     settings = settings_from(nulls=nulls, **cluster)
     options = spark_options(conf)
     watch = CatalogWatch(catalog, settings, endpoint or "")
@@ -118,6 +133,7 @@ def command(
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with (
         Progress(quiet=quiet) as progress,
+        watching(progress, metrics_port, follow=follow, quiet=quiet) as watcher,
         spark_session(settings.master, ui=follow, configuration=configuration, settings=settings) as spark,
         stop_on_signals() as stop,
     ):
@@ -134,7 +150,7 @@ def command(
             partition_by_date=partition_by_date,
             every=every if follow else None,
             stop=stop,
-            watcher=progress if progress.shown else None,
+            watcher=watcher,
             storage_options=store,
         )
         if stop.is_set() and not follow:
@@ -143,6 +159,32 @@ def command(
         print_json(entry)
     else:
         print_entry(entry, lake)
+
+
+@contextmanager
+def watching(progress: Progress, metrics_port: str | None, *, follow: bool, quiet: bool) -> Iterator[Watcher | None]:
+    """Whoever wants to know how the run goes on: a terminal, or a log where there is none, and a scraper."""
+    from postroom.pipeline.monitoring.batch_log import BatchLog, showing_batches
+    from postroom.pipeline.monitoring.metrics_port import metrics_port as answering
+    from postroom.pipeline.monitoring.sort_metrics import SortMetrics
+    from postroom.pipeline.monitoring.watcher import Watchers
+
+    watchers: list[Watcher] = [progress] if progress.shown else []
+    if follow:
+        watchers.append(BatchLog())
+    with showing_batches(shown=follow and not quiet and not progress.shown):
+        if metrics_port is None:
+            yield Watchers(watchers) if watchers else None
+            return
+        metrics, logger = SortMetrics(), logging.getLogger("postroom")
+        logger.addHandler(metrics)
+        try:
+            with answering(metrics_port, metrics.text) as url:
+                if not quiet:
+                    click.echo(f"metrics are at {url}", err=True)
+                yield Watchers([*watchers, metrics])
+        finally:
+            logger.removeHandler(metrics)
 
 
 def spark_options(words: Sequence[str]) -> dict[str, str]:

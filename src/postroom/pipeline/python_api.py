@@ -18,11 +18,11 @@ from postroom.pipeline.lake.lake import Lake, Place, create_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.local_paths import scheme_of
+from postroom.pipeline.monitoring.watcher import Watcher
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source, frame_of_records, open_source
 from postroom.pipeline.spark.batch_progress import ticking
 from postroom.pipeline.spark.cluster import check_shared
-from postroom.pipeline.spark.progress import Watcher
 from postroom.pipeline.spark.streaming import run_stream
 from postroom.pipeline.spark.worker_calls import is_connect
 from postroom.pipeline.spark.workers import prepare_workers, runs_here

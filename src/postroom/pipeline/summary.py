@@ -41,6 +41,8 @@ def added_up(one: LedgerEntry, other: LedgerEntry) -> LedgerEntry:
         landed=dict(Counter(one.landed) + Counter(other.landed)),
         dead=dict(Counter(one.dead) + Counter(other.dead)),
         changes=(*one.changes, *other.changes),
+        files=one.files + other.files,
+        bytes=one.bytes + other.bytes,
         started=one.started,
     )
 

@@ -40,6 +40,8 @@ SCHEMA = pa.schema(
         ("committed", _MOMENT),
         ("kind", pa.string()),
         ("replayed", pa.int64()),
+        ("files", pa.int64()),
+        ("bytes", pa.int64()),
     ]
 )
 
@@ -54,6 +56,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one batch: messages read, landed per message definition, dead per outcome.
 
     The entry of a replay counts the letters that it took up again under `replayed`; they were read by another batch.
+    `files` and `bytes` are those of the Parquet files that the batch added; 0 in entries of earlier versions.
     """
 
     run: str
@@ -68,6 +71,8 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     committed: datetime
     kind: str = "sort"
     replayed: int = 0
+    files: int = 0
+    bytes: int = 0
 
 
 def record_batch(lake: Lake, manifest: Manifest, *, is_new: bool = False) -> LedgerEntry:
@@ -90,6 +95,7 @@ def record_batch(lake: Lake, manifest: Manifest, *, is_new: bool = False) -> Led
 
 
 def _entry(manifest: Manifest) -> LedgerEntry:
+    files = [file for table in manifest.tables for file in table.files]
     return LedgerEntry(
         run=manifest.run,
         batch=manifest.batch,
@@ -103,6 +109,8 @@ def _entry(manifest: Manifest) -> LedgerEntry:
         committed=datetime.now(UTC),
         kind=manifest.kind,
         replayed=manifest.replayed,
+        files=len(files),
+        bytes=sum(file.size for file in files),
     )
 
 

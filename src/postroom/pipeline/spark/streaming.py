@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from postroom.errors import ServiceUnreachable
 from postroom.pipeline.batch_sorter import Sorter
+from postroom.pipeline.monitoring.watcher import Watcher
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source
 from postroom.pipeline.spark.batch_progress import ticking
 from postroom.pipeline.spark.errors import error_from_spark
-from postroom.pipeline.spark.progress import Watcher
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from postroom.pipeline.lake.ledger import LedgerEntry
@@ -14,16 +14,6 @@ if TYPE_CHECKING:
 
 STARTING = "starting Spark, which takes some seconds"
 SORTING = "sorting the first batch"
-
-
-class Watcher(Protocol):
-    """Somebody who wants to know how a run goes on; called from threads of Spark's and of our own."""
-
-    def report(self, batch: LedgerEntry) -> None:
-        """A batch is in the lake."""
-
-    def behind(self, lags: Lags) -> None:
-        """This much of the sources is still to do."""
 
 
 class Progress:
@@ -80,7 +70,7 @@ class Progress:
         if not self._lags and not self.batches:
             # Until now Spark was starting, which says nothing about the speed of the first batch.
             self._last = self._clock()
-        self._lags = lags
+        self._lags = {**self._lags, **lags}
         self.say(self._line())
 
     def _line(self) -> str:

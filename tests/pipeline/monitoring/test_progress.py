@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from postroom.pipeline.lake.ledger import LedgerEntry
+from postroom.pipeline.monitoring.progress import Progress
 from postroom.pipeline.sources.lag import Lag
-from postroom.pipeline.spark.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,38 @@
+"""Who wants to know how a run goes on, and how several are told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from postroom.pipeline.lake.ledger import LedgerEntry
+    from postroom.pipeline.sources.lag import Lags
+
+
+class Watcher(Protocol):
+    """Somebody who wants to know how a run goes on; called from threads of Spark's and of our own."""
+
+    def report(self, batch: LedgerEntry) -> None:
+        """A batch is in the lake."""
+
+    def behind(self, lags: Lags) -> None:
+        """This much of the sources is still to do."""
+
+
+class Watchers(msgspec.Struct, frozen=True):
+    """Several watchers as one."""
+
+    watchers: Sequence[Watcher]
+
+    def report(self, batch: LedgerEntry) -> None:
+        """Tell all of them of a batch."""
+        for watcher in self.watchers:
+            watcher.report(batch)
+
+    def behind(self, lags: Lags) -> None:
+        """Tell all of them what is still to do."""
+        for watcher in self.watchers:
+            watcher.behind(lags)
