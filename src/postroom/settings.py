@@ -256,6 +256,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "the name of the record, TOPIC-RECORD, or any of these that there are."
         ),
     ] = "any"
+    write_schema_ids: Annotated[
+        bool,
+        Meta(
+            description="Whether payloads that are made begin with the id of their schema, as serialisers of schema "
+            "registries write it."
+        ),
+    ] = False
     write_rules: Annotated[
         Literal["lenient", "strict"],
         Meta(

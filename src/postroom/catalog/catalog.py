@@ -144,7 +144,7 @@ class Catalog:
 
     def message(self, xid: str) -> MessageTemplate:
         """The definition with that xid (or id, where only one has it), as a template."""
-        return MessageTemplate(Maker(self._find(xid), self.engine))
+        return MessageTemplate(Maker(self._find(xid), self.engine, schema_ids=self.settings.write_schema_ids))
 
     def _find(self, name: str) -> Definition:
         found = self._definitions.get("/" + name.strip("/"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from postroom.cli.command import key_option, postroom_command, registry_option, settings_from
+from postroom.cli.command import key_option, postroom_command, registry_option, setting, settings_from
 from postroom.cli.output import print_json, progress
 from postroom.errors import BadFlag, DocumentBroken, FileMissing
 
@@ -28,6 +28,7 @@ from postroom.errors import BadFlag, DocumentBroken, FileMissing
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many to make.")
 @click.option("--invalid", is_flag=True, help="Break exactly one declared rule; which one is said on stderr.")
 @click.option("--seed", type=int, help="The same seed gives the same invented data.")
+@setting("write_schema_ids")
 @key_option
 @registry_option
 def command(
@@ -40,6 +41,7 @@ def command(
     count: int,
     invalid: bool,
     seed: int | None,
+    write_schema_ids: bool,
 ) -> None:
     """Make messages from the definition MESSAGE (its xid, or its id where that is unique), as records."""
     from postroom.catalog.catalog import open_catalog
@@ -47,8 +49,9 @@ def command(
     from postroom.messages.matching.explain import explain_reason
     from postroom.protocols.records import render_record
 
+    settings = settings_from(write_schema_ids=write_schema_ids)
     with progress(f"Reading {catalog}"):
-        template = open_catalog(catalog, settings=settings_from()).message(message)
+        template = open_catalog(catalog, settings=settings).message(message)
     variables = dict(_assignment(text) for text in assignments)
     payload = _payload(data)
     rng = random.Random(seed)  # noqa: S311 - sample data, no secrets

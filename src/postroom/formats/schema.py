@@ -144,6 +144,10 @@ class FramedSchema(FramedReader, Protocol):
         """The payload behind a header, for `fill`; None when it needs `validate_framed`."""
         ...
 
+    def behind_id(self, contenttype: str) -> bytes:
+        """What stands between the id and a payload of this schema."""
+        ...
+
     def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """The reader of what another version of this schema wrote; None when that has no payloads with headers."""
         ...

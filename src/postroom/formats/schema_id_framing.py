@@ -56,6 +56,10 @@ class JsonFraming:
         """The payload behind a header."""
         return payload[start:]
 
+    def behind_id(self, contenttype: str) -> bytes:
+        """Nothing: a payload follows its id."""
+        return b""
+
     def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """The version that wrote a payload reads it: JSON describes itself."""
         return writer if isinstance(writer, FramedSchema) else None

@@ -125,6 +125,12 @@ class Versions:
         frame = self._framed.frame(payload, "", self._id_bytes)
         return frame is not None and isinstance(frame.id, bytes) and frame.id in self._fingerprints
 
+    def header(self, contenttype: str) -> bytes:
+        """What stands in front of payloads of the reader's own version; empty where that lists no id."""
+        plans = self._plans.items()
+        ids = [header for header, plan in plans if plan.writer is not None and plan.writer.version == self.own]
+        return ids[0] + self._framed.behind_id(contenttype) if ids and self._framed is not None else b""
+
     def undeclared(
         self, payload: bytes, contenttype: str, writer: WriterVersion | None, header: bytes = b""
     ) -> str | None:
@@ -250,7 +256,7 @@ class Versions:
         """How to decode payloads whose header has an id that a version lists; ids that several list are left out."""
         found: dict[bytes, ReadPlan | None] = {}
         for version in self._versions.values():
-            for number in set(version.ids):
+            for number in dict.fromkeys(version.ids):
                 if isinstance(number, int) and 0 <= number < 1 << 8 * self._id_bytes:
                     header = b"\0" + number.to_bytes(self._id_bytes)
                     plan = ReadPlan(WriterVersion(version.name, str(number)), self.header_length)

@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 import uuid
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,11 @@ from postroom.messages.matching.outcome import Sorted
 from postroom.pipeline.catalog_reload import CatalogWatch
 from postroom.settings import Settings
 from tests.http.running_service import serving
+
+warnings.filterwarnings("ignore", message=".*httpx.*")
+from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: E402
+from confluent_kafka.schema_registry.avro import AvroDeserializer  # noqa: E402
+from confluent_kafka.serialization import MessageField, SerializationContext  # noqa: E402
 
 NAME = "bakery.Oven"
 ID = {"name": "id", "type": "string"}
@@ -136,6 +142,22 @@ def test_match_asks_the_registry_that_it_is_told(registry_url: str, ids: list[in
     run = CliRunner().invoke(main, [*arguments, registry_url])
     assert (run.exit_code, json.loads(run.output)["outcome"]) == (0, "landed")
     assert "unchecked" not in json.loads(run.output)
+
+
+def test_what_is_made_with_schema_ids_is_read_by_the_deserialisers_of_others(
+    registry_url: str, ids: list[int], topic: str, tmp_path: Path
+) -> None:
+    file = catalog_file(tmp_path, topic, dataschemaformat="Avro/1.12", dataschema=VERSIONS[0])
+    data = tmp_path / "data.json"
+    data.write_text('{"id": "c"}')
+    arguments = ["make", "oven", "--catalog", str(file), "--data", str(data), "--write-schema-ids"]
+    run = CliRunner().invoke(main, [*arguments, "--schema-registry", registry_url])
+    made = base64.b64decode(json.loads(run.output)["payload_base64"])
+    assert made == b"\0" + ids[0].to_bytes(4) + b"\2c"
+    read = AvroDeserializer(SchemaRegistryClient({"url": registry_url}))
+    assert read(made, SerializationContext(topic, MessageField.VALUE)) == {"id": "c"}
+    without = execute(arguments)
+    assert without == 2
 
 
 def test_a_registry_that_is_not_there_is_an_error_at_the_start(tmp_path: Path, capsys: Any) -> None:

@@ -93,6 +93,10 @@ class Avro:
         """What stands behind a header."""
         return payload[start:]
 
+    def behind_id(self, contenttype: str) -> bytes:
+        """Nothing: a payload follows its id."""
+        return b""
+
     def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """How this schema reads what another wrote."""
         if isinstance(writer, Avro):

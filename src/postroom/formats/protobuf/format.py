@@ -91,6 +91,19 @@ class Protobuf:
         indexes = wire_format.indexes_of(payload, start)
         return None if indexes is None or self._wrong_message(indexes) else payload[indexes.end :]
 
+    def behind_id(self, contenttype: str) -> bytes:
+        """The indexes of the message in its file."""
+        if contenttype and _is_json(contenttype):
+            return b""
+        indexes: list[int] = []
+        message: Descriptor | None = self._descriptor
+        while message is not None:
+            home = message.containing_type
+            siblings = message.file.message_types_by_name.values() if home is None else home.nested_types
+            indexes.append([one.full_name for one in siblings].index(message.full_name))
+            message = home
+        return wire_format.written_indexes(indexes[::-1])
+
     def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """How this schema reads what another wrote: by the other, under the names that members have here."""
         if not isinstance(writer, Protobuf):

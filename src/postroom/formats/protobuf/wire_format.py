@@ -6,7 +6,7 @@ Only payloads that the fast path refused or doubted come here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -276,6 +276,21 @@ def _varint(payload: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, at + shift + 1
     raise _Broken(f"a number of more than 10 bytes at byte {at}")
+
+
+def written_indexes(numbers: Sequence[int]) -> bytes:
+    """The way to a message, as it stands behind an id."""
+    if list(numbers) == [0]:
+        return b"\0"
+    return b"".join(_varint_of(2 * number) for number in (len(numbers), *numbers))
+
+
+def _varint_of(number: int) -> bytes:
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*found, number))
 
 
 def _zigzag(payload: bytes, at: int) -> tuple[int, int]:

@@ -39,11 +39,15 @@ os.register_at_fork(after_in_child=_RNG.seed)
 
 
 class Maker:
-    """Makes conformant messages of one definition. What all of them share is computed once."""
+    """Makes conformant messages of one definition. What all of them share is computed once.
 
-    def __init__(self, definition: Definition, engine: Engine) -> None:
+    With `schema_ids`, payloads begin with the id of their schema, as serialisers of schema registries write it.
+    """
+
+    def __init__(self, definition: Definition, engine: Engine, *, schema_ids: bool = False) -> None:
         self.definition = definition
         self.engine = engine
+        self._schema_ids = schema_ids
         self.payloads = PayloadEncoder(definition, engine)
         self.matcher = DefinitionMatcher(definition)
         self.is_event = definition.envelope == ENVELOPE
@@ -85,8 +89,24 @@ class Maker:
         key = (protocol, mode, inputs.names)
         template = self._compiled.get(key)
         if template is not None and (self._is_typed or self._is_json(data)):
-            return template.record(inputs, data, rng)
-        return self._make_exactly(inputs, data, key, rng)
+            return self.with_schema_id(template.record(inputs, data, rng), mode)
+        return self.with_schema_id(self._make_exactly(inputs, data, key, rng), mode)
+
+    def with_schema_id(self, record: Record, mode: str) -> Record:
+        """A record with the id of its schema in front of its payload, where that is asked for."""
+        if not self._schema_ids:
+            return record
+        if self.is_event and (mode or self.definition.mode) == "structured":
+            raise self._refused("an event in structured mode has no place for a schema id.", "Make it in binary mode.")
+        wire = wire_named(record.protocol)
+        if wire.content_encoding(record.metadata):
+            raise self._refused("there is a content encoding around the payload.", "Make it without schema ids.")
+        versions = self.engine.versions(self.definition)
+        header = b"" if versions is None else versions.header(wire.content_type(record.metadata))
+        if not header:
+            remedy = "List it in `schemaids`, or name the registry that gave it with --schema-registry."
+            raise self._refused("the version of its schema has no id.", remedy)
+        return Record(record.protocol, record.metadata, header + record.payload)
 
     def _make_exactly(self, inputs: TemplateInputs, data: Any, key: TemplateKey, rng: random.Random) -> Record:
         """Make the first message of a key, or one that no compiled template can make."""

@@ -38,7 +38,7 @@ def make_invalid(
     candidates = list(_invalid_drafts(maker, draft))
     rng.shuffle(candidates)
     for candidate in candidates:
-        record = candidate.record()
+        record = maker.with_schema_id(candidate.record(), candidate.mode)
         matches = [result.match for result in maker.engine.sort(record)]
         match = matches[0]
         is_own = match.outcome == "invalid" and match.message == maker.definition.xid
