@@ -38,6 +38,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     registry_id: Annotated[
         str, Meta(description="Id of a new registry (`registryid`). Empty: one that nobody else has.")
     ] = ""
+    lake: Annotated[
+        str,
+        Meta(
+            description="Lake that the web pages show, read-only: a folder or an address that `postroom sort` filled. "
+            "Empty: none."
+        ),
+    ] = ""
     access: Annotated[
         Literal["off", "on"],
         Meta(

@@ -263,3 +263,26 @@ def test_erase_reads_conditions_from_standard_input(
     assert "No row of any table is meant." in capsys.readouterr().out
     assert execute(["tidy", "--lake", lake, "--records-older-than", "soon"]) == 2
     assert "90d, 12h or 30m" in capsys.readouterr().err
+
+
+def test_ledger_says_what_was_read_and_where_it_is(
+    lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["ledger", "--lake", lake, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    landed, dead = sum(entry.landed.values()), sum(entry.dead.values())
+    assert (report["read"], report["landed"], report["dead"]) == (entry.read, landed, dead)
+    assert (report["holds"], report["in_flight"], report["batch_count"]) == (True, 0, 1)
+    (source,), (batch,) = report["sources"], report["batches"]
+    assert (source["source"], source["read"], batch["batch"]) == (entry.source, entry.read, "run1-0")
+    assert source["rate"] == pytest.approx(entry.read / (entry.committed - entry.started).total_seconds())
+    assert execute(["ledger", "--lake", lake]) == 0
+    assert f"read {entry.read:,} = landed {landed:,} + dead {dead:,}" in capsys.readouterr().out
+
+
+def test_dead_letters_are_counted_by_definition_and_by_time(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["dead", "--lake", lake, "--json"]) == 0
+    for group in json.loads(capsys.readouterr().out):
+        assert sum(one["letters"] for one in group["times"]) == group["letters"]
+        assert sum(group["messages"].values()) <= group["letters"]
+        assert all(one["from"].endswith(":00Z") for one in group["times"])

@@ -13,7 +13,20 @@ from tests.docs.sessions import Shell, Step, all_pages, read_fences
 COMMANDS = all_commands()
 # `match` says no when not every message landed, and the sample holds some that do not; the schemas do not go together.
 NEGATIVE = {"match": 1, "schema compat": 1}
-OF_LAKES = ("sort", "tables", "views", "dead", "replay", "backfill", "reprocess", "erase", "tidy", "sql", "metrics")
+OF_LAKES = (
+    "sort",
+    "tables",
+    "views",
+    "ledger",
+    "dead",
+    "replay",
+    "backfill",
+    "reprocess",
+    "erase",
+    "tidy",
+    "sql",
+    "metrics",
+)
 # A lake takes Spark some seconds to make, and a schema registry has to run: a page shows these examples, and runs them.
 SHOWN = (*OF_LAKES, "import confluent")
 PLAIN = [name for name in COMMANDS if name not in SHOWN]

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from postroom.catalog.catalog import open_catalog
-from postroom.ui.trying.judged_message import JudgedMessage, judge
 from postroom.ui.trying.pasted_messages import read_pasted
+from postroom.ui.trying.tried_message import TriedMessage, judge
 from tests.conftest import DEMO_CATALOG
 from tests.ui.conftest import POSITION
 
@@ -38,7 +38,7 @@ def battery(payload: str = '{"charge_percent": 40, "temperature_c": 20}', **chan
     return {"protocol": "KAFKA", "metadata": metadata, "payload": payload}
 
 
-def judged(text: str) -> list[JudgedMessage]:
+def judged(text: str) -> list[TriedMessage]:
     return [
         judge(CATALOG, message, is_payload=one.is_payload)
         for one in read_pasted(text)

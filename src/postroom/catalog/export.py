@@ -7,7 +7,7 @@ and their times are kept. A document loaded into an empty registry with the same
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +17,9 @@ from postroom.documents.dialects.convert import ParsedCatalog
 from postroom.documents.dialects.release_candidates import RC4
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
+
+if TYPE_CHECKING:
+    from postroom.registry.transaction_interface import Transaction
 
 Tree = dict[str, Any]
 
@@ -43,13 +46,23 @@ def read_portable(source: str, settings: Settings) -> ParsedCatalog:
 
 def _read_store(url: str) -> Tree:
     from postroom.catalog.open_store import open_store
+
+    with open_store(url, create=False) as store, store.read() as transaction:
+        return _read_everything(transaction)
+
+
+def portable_document(transaction: Transaction) -> Tree:
+    """The registry that a transaction shows, as a document."""
+    return _portable_registry(_read_everything(transaction))
+
+
+def _read_everything(transaction: Transaction) -> Tree:
     from postroom.registry.query.inline import ALL, Inline
     from postroom.registry.read.render import View, render
     from postroom.registry.read.tree import read_registry
 
     everything = Inline(everything=True, names={"modelsource": ALL})
-    with open_store(url, create=False) as store, store.read() as transaction:
-        return render(read_registry(transaction, everything), View(inline=everything))
+    return render(read_registry(transaction, everything), View(inline=everything))
 
 
 def _portable_registry(document: Tree) -> Tree:

@@ -82,6 +82,8 @@ def _as_json(group: LetterGroup) -> dict[str, Any]:
         "letters": group.letters,
         "first_seen": group.first_seen,
         "last_seen": group.last_seen,
+        "messages": group.messages,
+        "times": [{"from": when, "letters": letters} for when, letters in sorted(group.times.items())],
         "sample": {
             "record_id": group.record_id,
             "message": group.match.message,

@@ -32,6 +32,7 @@ COMMANDS = {
     "schema-for": "Print the JSON Schema of catalog files.",
     "tables": "List the tables of a lake.",
     "views": "Write DDL for the tables of a lake.",
+    "ledger": "Say what was read, what landed and what is dead.",
     "dead": "Count dead letters by outcome and reason.",
     "replay": "Send dead letters through the present catalog again.",
     "backfill": "Lift payload members into the columns that they have by now.",

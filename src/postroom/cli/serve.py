@@ -16,6 +16,7 @@ from postroom.cli.command import postroom_command, setting, settings_from
 @setting("schema_registry_port", "N")
 @setting("schema_registry_group", "ID")
 @setting("workers", "N")
+@setting("lake", "PLACE")
 @setting("allow_fetch", "HOST[:PORT]")
 @setting("access", "on|off")
 @setting("access_file", "FILE")
@@ -36,6 +37,7 @@ def command(
     schema_registry_port: str | None,
     schema_registry_group: str | None,
     workers: str | None,
+    lake: str | None,
     allow_fetch: tuple[str, ...],
     access: str | None,
     access_file: str | None,
@@ -63,6 +65,7 @@ def command(
             schema_registry_port=schema_registry_port,
             schema_registry_group=schema_registry_group,
             workers=workers,
+            lake=lake,
             allow_fetch=allow_fetch,
             access=access,
             access_file=access_file,

@@ -15,6 +15,9 @@ ANONYMOUS = "anonymous"
 """The principal of requests without credentials."""
 METRICS = "/-/metrics"
 """What somebody may read who reads the numbers of the service and nothing else: a prefix that is no entity's."""
+LAKE = "/-/lake"
+"""What somebody may read who sees the rows and the dead letters of the lake of the pages; whoever may read all
+definitions may not, for these are about people."""
 ANY = "*"
 DEEPEST = 4
 """Prefixes end at a Resource: its Versions are read and written with it."""
@@ -105,7 +108,7 @@ class Prefixes:
 
 def normal_prefix(pattern: str) -> str:
     """A prefix in its one spelling: lower case, collections as all of their ids. PrefixRefused for anything else."""
-    if pattern in (ROOT, METRICS):
+    if pattern in (ROOT, METRICS, LAKE):
         return pattern
     parts = pattern.removesuffix("/").split("/")
     if parts[0] or not 2 <= len(parts) <= DEEPEST + 1:
@@ -167,6 +170,16 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse to show something that everybody knows to be there."""
         if not self.read.covers(xid):
             raise _forbidden(xid, f"read on {xid}")
+
+    @property
+    def sees_lake(self) -> bool:
+        """Whether they may see what is in the lake: administrators, and those with a grant for just that."""
+        return self.administers or LAKE in self.read.patterns
+
+    def require_lake(self) -> None:
+        """Refuse to show what is in the lake."""
+        if not self.sees_lake:
+            raise _forbidden(LAKE, f"read on {LAKE}")
 
     def require_admin(self, subject: str) -> None:
         """Refuse what only administrators may do."""

@@ -19,6 +19,10 @@ from postroom.ui.entities.groups import answer_group
 from postroom.ui.entities.history import answer_history
 from postroom.ui.entities.plain_entities import answer_collection, answer_generic, answer_version
 from postroom.ui.entities.schema import answer_schema
+from postroom.ui.lake.dead_letters import answer_dead_letters
+from postroom.ui.lake.ledger import answer_ledger
+from postroom.ui.lake.replay_trial import answer_replay
+from postroom.ui.lake.tables import answer_lake, answer_landed, answer_table
 from postroom.ui.page import PageRequest
 from postroom.ui.problem import problem_page
 from postroom.ui.rendering.assets import asset
@@ -41,6 +45,12 @@ PAGES: dict[str, tuple[Handler, tuple[str, ...]]] = {
     "example": (answer_example, READ),
     "fields": (answer_fields, READ),
     "history": (answer_history, READ),
+    "lake": (answer_lake, READ),
+    "lake/dead": (answer_dead_letters, READ),
+    "lake/landed": (answer_landed, READ),
+    "lake/ledger": (answer_ledger, READ),
+    "lake/replay": (answer_replay, (*READ, "POST")),
+    "lake/table": (answer_table, READ),
     "model": (answer_model, READ),
     "search": (answer_search, READ),
     "settings": (answer_settings, READ),

@@ -34,6 +34,7 @@ SETTINGS = Settings(
     sink_hosts=("127.0.0.1",),
     sink_private=True,
     link_hosts=("127.0.0.1:1",),
+    lake="no-lake",
 )
 ROUTES = ENTITIES + SERVICES + ACCESS
 CASES = [(route, method) for route in ROUTES for method in route.methods]

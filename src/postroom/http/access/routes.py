@@ -148,6 +148,10 @@ SERVICES: tuple[Route, ...] = (
     ),
     _anyone("/ui"),
     _admin("/ui/-/settings", ("GET",)),
+    _admin(
+        "/ui/-/lake, …/lake/dead, …/lake/ledger, …/lake/table", ("GET",), "or read on `/-/lake`", example="/ui/-/lake"
+    ),
+    _admin("/ui/-/lake/replay", ("GET", "POST"), "or read on `/-/lake`", body="do=cancel"),
     _anyone("/ui/-/try", "GET", "knows the definitions that may be read"),
     _anyone("/ui/-/try", "POST", "knows the definitions that may be read", body="messages="),
     _anyone("/-/replication", on=""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -25,12 +25,18 @@ if TYPE_CHECKING:
 
 # The first reason is the closest miss: letters are counted under it.
 _SUMMARY = """
+WITH steps AS (
+    SELECT CASE WHEN max(_dead_at) - min(_dead_at) <= INTERVAL 2 HOUR THEN 'minute'
+                WHEN max(_dead_at) - min(_dead_at) <= INTERVAL 4 DAY THEN 'hour' ELSE 'day' END AS unit
+    FROM letters WHERE {conditions})
 SELECT outcome, coalesce(reasons[1].code, '') AS code, count(*) AS letters, min(_dead_at) AS first_seen,
        max(_dead_at) AS last_seen,
        arg_min({{'match': {{'outcome': outcome, 'message': message, 'candidates': candidates, 'reasons': reasons}},
                  'record': record, 'id': _record_id, 'source': _source, 'position': _position, 'number': index,
                  'catalog': _catalog}},
-               (_dead_at, _source, _position)) AS sample
+               (_dead_at, _source, _position)) AS sample,
+       histogram(coalesce(message, nullif(reasons[1].message, ''))) AS messages,
+       histogram(epoch(date_trunc((SELECT unit FROM steps), _dead_at))::BIGINT) AS times
 FROM letters
 WHERE {conditions}
 GROUP BY ALL
@@ -40,7 +46,11 @@ _NAMED = "list_concat([message], candidates, list_transform(reasons, lambda reas
 
 
 class LetterGroup(msgspec.Struct, frozen=True):
-    """Dead letters of one outcome and reason, with the oldest of them as a sample."""
+    """Dead letters of one outcome and reason, with the oldest of them as a sample.
+
+    `messages` counts them by the definition that they mean, or nearly do; `times` by the minute, hour or day in which
+    they died, whichever suits the time that all of them span.
+    """
 
     outcome: Outcome
     code: str
@@ -54,6 +64,8 @@ class LetterGroup(msgspec.Struct, frozen=True):
     position: int
     number: int
     catalog: str
+    messages: dict[str, int]
+    times: dict[datetime, int]
 
     def constraints(self, lake: Lake) -> dict[tuple[str, str], Constraint]:
         """The constraints that the reasons are about, from the catalog that the letter was sorted with."""
@@ -158,11 +170,12 @@ def _ask(
 
 
 def _group(*values: Any) -> LetterGroup:
-    outcome, code, letters, first_seen, last_seen, sample = values
+    outcome, code, letters, first_seen, last_seen, sample, messages, times = values
     found = sample["match"]
     reasons = tuple(
         Reason(**{name: value or "" for name, value in reason.items()}) for reason in found["reasons"] or ()
     )
     match = Match(outcome, found["message"], candidates=tuple(found["candidates"] or ()), reasons=reasons)
     place = (sample["record"], sample["id"], sample["source"], sample["position"], sample["number"], sample["catalog"])
-    return LetterGroup(outcome, code, letters, first_seen, last_seen, match, *place)
+    by_time = {datetime.fromtimestamp(second, UTC): count for second, count in times.items()}
+    return LetterGroup(outcome, code, letters, first_seen, last_seen, match, *place, dict(messages or {}), by_time)

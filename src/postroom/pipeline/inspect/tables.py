@@ -19,7 +19,7 @@ from postroom.pipeline.lake.reconciliation import rows_of
 class TableInfo(msgspec.Struct, frozen=True):
     """One table of landed messages; `columns` maps names to Delta types, members of structs by dotted names.
 
-    `alias` is a name that every metastore takes.
+    `alias` is a name that every metastore takes; `landed_at` is when the last rows came.
     """
 
     table: str
@@ -29,6 +29,7 @@ class TableInfo(msgspec.Struct, frozen=True):
     columns: dict[str, str]
     folder: str
     alias: str
+    landed_at: datetime | None = None
 
 
 class TableChange(msgspec.Struct, frozen=True):
@@ -81,6 +82,7 @@ def _info(
         columns,
         location.folder,
         alias,
+        next((entry.committed for entry in entries if entry.landed.get(definition, 0) > 0), None),
     )
 
 

@@ -209,3 +209,18 @@ customElements.define("try-request", class extends HTMLElement {
     });
   }
 });
+
+// A page about work that goes on: looked at again until it is done.
+customElements.define("renew-page", class extends HTMLElement {
+  connectedCallback() {
+    if (this.dataset.every) this.waiting = setTimeout(() => this.renew(), Number(this.dataset.every));
+  }
+
+  disconnectedCallback() { clearTimeout(this.waiting); }
+
+  async renew() {
+    const answer = await fetch(this.dataset.src, { headers: { accept: "text/html" } });
+    const made = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("renew-page");
+    if (made && this.isConnected) this.replaceWith(document.adoptNode(made));
+  }
+});

@@ -65,6 +65,7 @@ def answer_definition(page: PageRequest, path: EntityPath) -> Response:
         payload=_payload(page, definition),
         schema_xid=schema_xid(definition) if definition is not None else "",
         carriers=index.carriers(path.xid),
+        sees_lake=bool(page.settings.lake) and page.request.permissions.sees_lake,
         derived=derived[:MOST_DERIVED],
         derived_count=len(derived),
         findings=[finding for finding in findings if id(finding) not in shown],

@@ -9,8 +9,8 @@ from postroom.messages.matching.outcome import OUTCOMES
 from postroom.protocols.cloudevents import BatchTooLarge
 from postroom.registry.problems import RegistryProblem
 from postroom.ui.page import PageRequest
-from postroom.ui.trying.judged_message import JudgedMessage, judge
 from postroom.ui.trying.pasted_messages import MOST_PASTED, read_pasted
+from postroom.ui.trying.tried_message import TriedMessage, judge
 
 FORM = "application/x-www-form-urlencoded"
 MOST_FIELDS = 50
@@ -44,9 +44,9 @@ def answer_try(page: PageRequest) -> Response:
     )
 
 
-def _judged(page: PageRequest, text: str) -> list[JudgedMessage]:
+def _judged(page: PageRequest, text: str) -> list[TriedMessage]:
     catalog = page.catalog
-    found: list[JudgedMessage] = []
+    found: list[TriedMessage] = []
     for pasted in read_pasted(text):
         try:
             messages = catalog.engine.opened(pasted.line)

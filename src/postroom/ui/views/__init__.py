@@ -1,1 +1,1 @@
-"""Pages that are about more than one entity: the first page, search, trying, changes, the lake, the graph."""
+"""Pages that are about more than one entity: the first page, search, changes, the model, the graph."""

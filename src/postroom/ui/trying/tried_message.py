@@ -49,7 +49,7 @@ class MessagePart(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[ShownReason, ...] = ()
 
 
-class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
+class TriedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message and its outcome."""
 
     match: Match
@@ -67,11 +67,11 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
         return [(name, parts) for name, parts in found.items() if parts]
 
 
-def judge(catalog: Catalog, message: Message | Malformed, *, is_payload: bool = False) -> JudgedMessage:
+def judge(catalog: Catalog, message: Message | Malformed, *, is_payload: bool = False) -> TriedMessage:
     """What becomes of a message."""
     match = catalog.engine.judged(message).match
     if isinstance(message, Malformed):
-        return JudgedMessage(match=match, others=tuple(_shown(catalog, match, one) for one in match.reasons))
+        return TriedMessage(match=match, others=tuple(_shown(catalog, match, one) for one in match.reasons))
     target = match.message or next((one.message for one in match.reasons if one.message), "")
     parts = list(_parts(message))
     by_part: dict[int, list[ShownReason]] = {}
@@ -96,7 +96,7 @@ def judge(catalog: Catalog, message: Message | Malformed, *, is_payload: bool = 
         last = max((index for index, part in enumerate(shown_parts) if part.section == one.section), default=-1)
         shown_parts.insert(last + 1, one)
     fits_not = match.outcome in ("invalid", "unmatched") and not is_payload
-    return JudgedMessage(
+    return TriedMessage(
         match=match,
         parts=tuple(shown_parts),
         others=tuple(others),
