@@ -260,7 +260,7 @@ def test_erase_reads_conditions_from_standard_input(
     assert told["rows"]["_dead_letters"] == entry.dead["unmatched"]
     assert told["batch"] is None
     assert execute(["erase", "--lake", lake, "--where", "_batch = 'none'"]) == 0
-    assert "No row of any table is meant." in capsys.readouterr().out
+    assert "No row matches." in capsys.readouterr().out
     assert execute(["tidy", "--lake", lake, "--records-older-than", "soon"]) == 2
     assert "90d, 12h or 30m" in capsys.readouterr().err
 

@@ -35,8 +35,8 @@ def command(lake: str, conditions: tuple[str, ...], dry_run: bool, as_json: bool
     "contains(decode(record), 'kim@example.com')" finds what has a name anywhere in it.
 
     Files without the rows take the place of those with them, and files that no table has any more leave the disk at
-    once: older versions of the tables can no longer be read. The ledger gets a receipt: how many rows of which table,
-    and a digest of the conditions, never the conditions themselves.
+    once: older versions of the tables can no longer be read. The ledger gets a receipt: when, and how many rows of which
+    table, with nothing of the conditions. Write its name down beside the request of the person.
     """
     from postroom.pipeline.spark.session import require_spark
 
@@ -65,11 +65,11 @@ def print_erasure(done: Erasure, dry_run: bool) -> None:
     if done.rows:
         print_table("Would be erased" if dry_run else "Erased", ("table", "rows"), sorted(done.rows.items()))
     else:
-        click.echo("No row of any table is meant.")
+        click.echo("No row matches.")
     if done.not_asked:
         click.echo(f"Not asked, because they do not have the columns: {', '.join(done.not_asked)}.")
     if done.entry:
-        click.echo(f"Receipt in the ledger: {done.entry.run}, conditions sha256:{done.digest}.")
+        click.echo(f"Receipt in the ledger: {done.entry.run}.")
 
 
 def _as_json(done: Erasure, dry_run: bool) -> dict[str, Any]:
@@ -77,7 +77,6 @@ def _as_json(done: Erasure, dry_run: bool) -> dict[str, Any]:
     return {
         "rows": done.rows,
         "not_asked": done.not_asked,
-        "digest": done.digest,
         "dry_run": dry_run,
         "batch": batch,
     }

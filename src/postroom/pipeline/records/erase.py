@@ -7,7 +7,6 @@ by one that goes on there.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -28,18 +27,19 @@ from postroom.pipeline.records.kept_records import record_ids
 from postroom.pipeline.worker.table_layout import BESIDE, RECORDS
 
 _IDS = pa.string()
+# What the ledger has in place of a source.
+SOURCE = "erasure"
 
 
 class Erasure(msgspec.Struct, frozen=True):
     """What was erased, or would be: rows by the folder of their table.
 
-    `not_asked` are tables that do not have the columns that conditions speak of. `digest` is that of the conditions,
-    as the receipt in the ledger has it.
+    `not_asked` are tables that do not have the columns that conditions speak of. `entry` is the receipt: it says nothing
+    of the conditions, whose digest would tell whoever guesses the person.
     """
 
     rows: dict[str, int]
     not_asked: tuple[str, ...]
-    digest: str
     entry: LedgerEntry | None = None
 
 
@@ -59,7 +59,6 @@ def erase(
     conditions = [where] if isinstance(where, str) else list(where)
     if not any(condition.strip() for condition in conditions):
         raise BadFlag("an erasure needs a condition.", place="where")
-    digest = hashlib.sha256("\n".join(conditions).encode()).hexdigest()
 
     def attempt(run: str) -> Erasure:
         search = _Search(target, conditions)
@@ -68,9 +67,9 @@ def erase(
             removal.take(folder, search.masks(folder))
         entry = None
         if run and removal.rows:
-            receipt = removal.manifest(ERASURE, f"condition sha256:{digest}", "erased")
+            receipt = removal.manifest(ERASURE, SOURCE, "erased")
             entry = commit_exchange(target, lambda: receipt)
-        return Erasure(removal.rows, search.not_asked, digest, entry)
+        return Erasure(removal.rows, search.not_asked, entry)
 
     return attempt("") if dry_run else retry_exchange(target, ERASURE, attempt)
 
