@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from deltalake import DeltaTable
 
@@ -18,7 +20,7 @@ from postroom.pipeline.lake.lake import open_lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.reconciliation import differences
 from postroom.pipeline.sources.record_ids import digest_of
-from tests.brokers import Broker
+from tests.brokers import Broker, free_port
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -87,26 +89,37 @@ def wait_for(process: subprocess.Popen[str], condition: Callable[[], bool]) -> N
 
 
 @pytest.fixture
-def followed(kafka: Broker, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def metrics() -> str:
+    return f"http://127.0.0.1:{free_port()}/metrics"
+
+
+@pytest.fixture
+def followed(kafka: Broker, tmp_path: Path, metrics: str) -> Iterator[subprocess.Popen[str]]:
     produce(kafka, range(100))
-    process = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--follow", "--every", "0.5")
+    port = metrics.removesuffix("/metrics").rpartition(":")[2]
+    process = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--follow", "--every", "0.5", "--metrics-port", port)
     yield process
     process.kill()
     process.wait()
 
 
 def test_a_topic_is_followed_over_a_restart_of_the_broker(
-    kafka: Broker, tmp_path: Path, followed: subprocess.Popen[str]
+    kafka: Broker, tmp_path: Path, followed: subprocess.Popen[str], metrics: str
 ) -> None:
     wait_for(followed, lambda: read_so_far(tmp_path) == 100)
+    name, up = f"kafka://{kafka.address}/{TOPIC}", f'source_up{{source="kafka://{kafka.address}/{TOPIC}"}}'
     kafka.stop()
-    time.sleep(1)
+    wait_for(followed, lambda: f"{up} 0" in httpx.get(metrics).text)
     kafka.start()
+    wait_for(followed, lambda: f"{up} 1" in httpx.get(metrics).text)
     produce(kafka, range(100, 200))
     wait_for(followed, lambda: read_so_far(tmp_path) == 200)
     followed.send_signal(signal.SIGTERM)
     output, errors = followed.communicate(timeout=120)
     assert (followed.returncode, output.splitlines()[-1]) == (0, "read 200 = landed 180 + dead 20"), errors
+    warnings = [json.loads(line)["message"] for line in errors.splitlines() if '"warning"' in line]
+    assert warnings[0] == f"{name} is away, and waited for: it does not answer."
+    assert re.fullmatch(rf"{re.escape(name)} is back after \d+ s", warnings[1])
     lake = open_lake(tmp_path / "lake")
     assert list(differences(lake)) == []
     rows = DeltaTable(lake.path("fleet/position")).to_pyarrow_table().to_pylist()

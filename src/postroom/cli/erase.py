@@ -35,8 +35,8 @@ def command(lake: str, conditions: tuple[str, ...], dry_run: bool, as_json: bool
     "contains(decode(record), 'kim@example.com')" finds what has a name anywhere in it.
 
     Files without the rows take the place of those with them, and files that no table has any more leave the disk at
-    once: older versions of the tables can no longer be read. The ledger gets a receipt: when, and how many rows of which
-    table, with nothing of the conditions. Write its name down beside the request of the person.
+    once: older versions of the tables can no longer be read. The ledger gets a receipt: when, and how many rows of
+    which table, with nothing of the conditions. Write its name down beside the request of the person.
     """
     from postroom.pipeline.spark.session import require_spark
 

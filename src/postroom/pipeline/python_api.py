@@ -184,7 +184,7 @@ def _run_files(
 
     if isinstance(opened, ObjectFileSource):
         with ticking(partial(tell, watcher) if watcher is not None else None):
-            run_files(spark, opened, made, kept, every=every, stop=stop)
+            run_files(spark, opened, made, kept, every=every, stop=stop, watcher=watcher)
 
 
 def _nothing(made: Sorter) -> LedgerEntry:

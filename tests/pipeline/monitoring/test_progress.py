@@ -60,6 +60,15 @@ def test_before_the_first_batch_there_is_only_what_is_to_do() -> None:
     assert "inbox 3 files (1.2 MB) to do" in terminal.getvalue()
 
 
+def test_a_source_that_is_away_is_shown_until_it_is_back() -> None:
+    terminal = Terminal()
+    with Progress(terminal) as progress:
+        progress.away("kafka://one:9092/orders", True)
+        assert "kafka://one:9092/orders is away" in progress._line()
+        progress.away("kafka://one:9092/orders", False)
+        assert "away" not in progress._line()
+
+
 @pytest.mark.parametrize(("stream", "quiet"), [(io.StringIO(), False), (Terminal(), True)])
 def test_a_pipe_and_who_asked_for_quiet_see_nothing(stream: io.StringIO, quiet: bool) -> None:
     with Progress(stream, quiet=quiet) as progress:

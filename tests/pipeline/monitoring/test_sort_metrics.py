@@ -63,6 +63,18 @@ def test_batches_add_up() -> None:
     assert found["postroom_sort_lag_recordsorders"] == 1200
 
 
+def test_a_source_that_is_away_is_down_until_it_is_back() -> None:
+    metrics = SortMetrics()
+    metrics.report(entry(0))
+    assert values(metrics)["postroom_sort_source_upinbox"] == 1
+    watchers = Watchers([metrics, BatchLog()])
+    watchers.away("inbox", True)
+    metrics.report(entry(1))
+    assert values(metrics)["postroom_sort_source_upinbox"] == 0
+    watchers.away("inbox", False)
+    assert values(metrics)["postroom_sort_source_upinbox"] == 1
+
+
 def test_before_the_first_batch_there_are_zeros_and_every_family_has_its_help() -> None:
     metrics = SortMetrics()
     text = metrics.text()

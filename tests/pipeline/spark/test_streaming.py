@@ -59,6 +59,9 @@ class Following:
     def behind(self, lags: Lags) -> None:
         self.lags.append(lags)
 
+    def away(self, source: str, is_away: bool) -> None:
+        raise AssertionError(source)
+
     def until(self, condition: Callable[[], bool]) -> None:
         for _ in range(1200):
             if self.failure is not None:

@@ -91,6 +91,9 @@ def test_a_prefix_is_followed(spark: Any, fleet: Any, s3: S3Server, catalog: Cat
         def behind(self, lags: Any) -> None:
             pass
 
+        def away(self, source: str, is_away: bool) -> None:
+            raise AssertionError(source)
+
     done = sort(
         spark, source, catalog, f"s3://{bucket}/lake",
         every=0.1, stop=stop, watcher=Watching(), storage_options=s3.options,

@@ -60,6 +60,9 @@ class BatchLog:
         """Keep what is still to do, for the next line."""
         self._lags = {**self._lags, **lags}
 
+    def away(self, source: str, is_away: bool) -> None:
+        """The log has lines about that already."""
+
 
 @contextmanager
 def showing_batches(*, shown: bool) -> Iterator[None]:

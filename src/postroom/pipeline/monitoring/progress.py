@@ -31,6 +31,7 @@ class Progress:
         self._last = clock()
         self._rate = 0.0
         self._lags: Lags = {}
+        self._away: set[str] = set()
         self._bar: Any = None
         self._task: Any = None
         self.read = 0
@@ -73,11 +74,17 @@ class Progress:
         self._lags = {**self._lags, **lags}
         self.say(self._line())
 
+    def away(self, source: str, is_away: bool) -> None:
+        """Show that a source is waited for."""
+        self._away = {*self._away, source} if is_away else self._away - {source}
+        self.say(self._line())
+
     def _line(self) -> str:
         counts = f"{self.read:,} read, {self.landed:,} landed, {self.dead:,} dead, {self._rate:,.0f}/s"
         if not self.batches:
             counts = SORTING
-        behind = ", ".join(f"{source} {lag}" for source, lag in self._lags.items() if lag)
+        waiting = [f"{source} is away" for source in sorted(self._away)]
+        behind = ", ".join([*waiting, *(f"{source} {lag}" for source, lag in self._lags.items() if lag)])
         # On a line of its own: one of 80 letters has no room for both.
         return f"{counts}\n{behind}" if behind else counts
 

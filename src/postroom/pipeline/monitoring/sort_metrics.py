@@ -65,6 +65,9 @@ LAG_FILES = MetricFamily(
     name="postroom_sort_lag_files", type="gauge", help="Files that wait in a folder; 0 for topics.", labels=("part",)
 )
 LAG_BYTES = MetricFamily(name="postroom_sort_lag_bytes", type="gauge", help="Bytes of these files.", labels=("part",))
+SOURCE_UP = MetricFamily(
+    name="postroom_sort_source_up", type="gauge", help="0 while a source is away, else 1.", labels=("source",)
+)
 LOG_MESSAGES = MetricFamily(
     name="postroom_sort_log_messages_total",
     type="counter",
@@ -79,7 +82,7 @@ BUILD = MetricFamily(
 )
 FAMILIES = (
     READ, LANDED, DEAD, BATCH_SECONDS, LAST_BATCH, FILES, BYTES, TABLE_CHANGES, LAG_RECORDS, LAG_FILES, LAG_BYTES,
-    LOG_MESSAGES, START_TIME, BUILD,
+    SOURCE_UP, LOG_MESSAGES, START_TIME, BUILD,
 )  # fmt: skip
 
 # Zero from the beginning, so that the first one is an increase.
@@ -120,6 +123,7 @@ class SortMetrics(logging.Handler):
             row = self._seconds.setdefault(source, [0.0] * (len(BATCH_SECONDS.buckets) + 2))
             row[bisect_left(BATCH_SECONDS.buckets, seconds)] += 1
             row[-1] += seconds
+            self._gauges[SOURCE_UP].setdefault(source, 1)
             self._gauges[LAST_BATCH][source] = batch.committed.timestamp()
 
     def behind(self, lags: Lags) -> None:
@@ -129,6 +133,11 @@ class SortMetrics(logging.Handler):
                 self._gauges[LAG_RECORDS][(part,)] = lag.records
                 self._gauges[LAG_FILES][(part,)] = lag.files
                 self._gauges[LAG_BYTES][(part,)] = lag.bytes
+
+    def away(self, source: str, is_away: bool) -> None:
+        """Take in that a source went away, or came back."""
+        with self._own:
+            self._gauges[SOURCE_UP][(source,)] = 0 if is_away else 1
 
     def emit(self, record: logging.LogRecord) -> None:
         """Count a line of the log."""

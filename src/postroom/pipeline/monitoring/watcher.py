@@ -21,6 +21,9 @@ class Watcher(Protocol):
     def behind(self, lags: Lags) -> None:
         """This much of the sources is still to do."""
 
+    def away(self, source: str, is_away: bool) -> None:
+        """A source went away, or came back."""
+
 
 class Watchers(msgspec.Struct, frozen=True):
     """Several watchers as one."""
@@ -36,3 +39,8 @@ class Watchers(msgspec.Struct, frozen=True):
         """Tell all of them what is still to do."""
         for watcher in self.watchers:
             watcher.behind(lags)
+
+    def away(self, source: str, is_away: bool) -> None:
+        """Tell all of them that a source went away, or came back."""
+        for watcher in self.watchers:
+            watcher.away(source, is_away)

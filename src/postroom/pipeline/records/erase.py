@@ -34,8 +34,8 @@ SOURCE = "erasure"
 class Erasure(msgspec.Struct, frozen=True):
     """What was erased, or would be: rows by the folder of their table.
 
-    `not_asked` are tables that do not have the columns that conditions speak of. `entry` is the receipt: it says nothing
-    of the conditions, whose digest would tell whoever guesses the person.
+    `not_asked` are tables that do not have the columns that conditions speak of. `entry` is the receipt: it says
+    nothing of the conditions, whose digest would tell whoever guesses the person.
     """
 
     rows: dict[str, int]

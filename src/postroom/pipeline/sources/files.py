@@ -70,6 +70,10 @@ class FileSource:
         """Files do not come back by themselves."""
         return False
 
+    def answers(self) -> bool:
+        """Whoever lists them notices that they are away."""
+        return True
+
     def cluster(self, spark: SparkSession) -> str:
         """The path of a file says where its records came from."""
         return ""

@@ -110,7 +110,7 @@ class KafkaSource(msgspec.Struct, frozen=True):
 
     def check(self, *, follow: bool) -> None:
         """Raise when no broker answers at all."""
-        if not any(answers(server) for server in self.servers):
+        if not self.answers():
             raise ServiceUnreachable(
                 "no broker answers there.", place=self._cluster, remedy="Is it running, and is the port right?"
             )
@@ -131,6 +131,10 @@ class KafkaSource(msgspec.Struct, frozen=True):
     def is_outage(self, error: str) -> bool:
         """Whether a broker is away for a while."""
         return any(sign in error for sign in OUTAGES)
+
+    def answers(self) -> bool:
+        """Whether any of the brokers listens."""
+        return any(answers(server) for server in self.servers)
 
     def cluster(self, spark: SparkSession) -> str:
         """The cluster as it calls itself, whichever of its brokers is asked; `kafka:/` where it has no name."""

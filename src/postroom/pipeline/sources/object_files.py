@@ -6,7 +6,6 @@ is a list of files, which is written into the checkpoint, once, before the batch
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -18,6 +17,8 @@ import msgspec
 from postroom.errors import FileMissing, LakeRefused, ServiceUnreachable
 from postroom.pipeline.batch_sorter import Sorter
 from postroom.pipeline.checkpoint import Checkpoint
+from postroom.pipeline.monitoring.outage import Outage
+from postroom.pipeline.monitoring.watcher import Watcher
 from postroom.pipeline.sources.file_ranges import cut_sized, frame_of_ranges, share_out
 from postroom.pipeline.sources.files import BYTES_OF_BATCH
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
@@ -28,8 +29,6 @@ from postroom.pipeline.storage.object_store import ObjectStorage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-log = logging.getLogger(__name__)
 
 # How long a store that went away is left alone before it is asked again.
 RETRY_S = 3.0
@@ -83,6 +82,10 @@ class ObjectFileSource:
     def is_outage(self, error: str) -> bool:
         """Whoever lists them knows by the kind of the error."""
         return False
+
+    def answers(self) -> bool:
+        """Whoever lists them notices that they are away."""
+        return True
 
     def cluster(self, spark: SparkSession) -> str:
         """The address of a file says where its records came from."""
@@ -158,9 +161,11 @@ def run_files(
     *,
     every: float | None,
     stop: Event | None,
+    watcher: Watcher | None = None,
 ) -> None:
     """Sort what is there and return; with `every`, look again after so many seconds, until `stop` is set."""
     stopping = stop or Event()
+    outage = Outage(source.name, partial(watcher.away, source.name) if watcher is not None else None)
     done = FileLog(kept.storage)
     if done.last >= 0:
         # Its process may have died at it.
@@ -171,9 +176,10 @@ def run_files(
         except ServiceUnreachable as error:
             if every is None:
                 raise
-            log.warning("%s; trying again in %.0f s", error.sentence, RETRY_S)
+            outage.begin(error.sentence)
             stopping.wait(RETRY_S)
             continue
+        outage.end()
         if waiting:
             files = list(_first(waiting))
             done.add(files)

@@ -42,6 +42,9 @@ class Source(Protocol):
     def is_outage(self, error: str) -> bool:
         """Whether an error of the stream passes by itself, so that it is worth trying again."""
 
+    def answers(self) -> bool:
+        """Whether it can be reached at present, as far as a short look can tell."""
+
     def lag(self, reached: Reached) -> Lags:
         """What is still to do, by what people call the parts of a source; empty where nobody knows."""
 

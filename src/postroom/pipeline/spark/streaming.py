@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from postroom.errors import ServiceUnreachable
 from postroom.pipeline.batch_sorter import Sorter
+from postroom.pipeline.monitoring.outage import Outage
 from postroom.pipeline.monitoring.watcher import Watcher
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-log = logging.getLogger(__name__)
-
 LOOK_S = 0.2
 # A batch that is on its way when somebody says stop has so long to end well; a restart would do it again.
 GRACE_S = 30.0
 # How long a source that went away is waited for when nobody follows it, and between two tries.
 OUTAGE_TIMEOUT_S = 60.0
 RETRY_S = 3.0
+# How often somebody looks whether a source answers that nothing came from.
+LOOK_FOR_OUTAGE_S = 5.0
 
 
 def run_stream(
@@ -48,24 +48,46 @@ def run_stream(
 ) -> None:
     """Sort what is there and return; with `every`, go on and look again after so many seconds, until `stop` is set."""
     stopping = stop or Event()
+    outage = Outage(source.name, partial(watcher.away, source.name) if watcher is not None else None)
     stream = _Stream(spark, source, sorter, checkpoint, every, stopping, watcher)
     tries = int(OUTAGE_TIMEOUT_S / RETRY_S)
-    while not stopping.is_set():
-        sorted_before = sorter.batches
-        try:
-            stream.run()
-        except _Outage as outage:
-            tries = tries - 1 if sorter.batches == sorted_before else int(OUTAGE_TIMEOUT_S / RETRY_S)
-            if every is None and tries <= 0:
-                raise ServiceUnreachable(f"the source is away: {outage}", place=source.name) from None
-            log.warning("%s is away; trying again in %.0f s", source.name, RETRY_S)
-            stopping.wait(RETRY_S)
+    with ticking(_OutageWatch(source, sorter, outage), LOOK_FOR_OUTAGE_S):
+        while not stopping.is_set():
+            sorted_before = sorter.batches
+            try:
+                stream.run()
+            except _StreamBroken as broken:
+                tries = tries - 1 if sorter.batches == sorted_before else int(OUTAGE_TIMEOUT_S / RETRY_S)
+                if every is None and tries <= 0:
+                    raise ServiceUnreachable(f"the source is away: {broken}", place=source.name) from None
+                outage.begin(str(broken))
+                stopping.wait(RETRY_S)
+            else:
+                return
+
+
+class _StreamBroken(Exception):
+    """A stream ended because its source is away."""
+
+
+class _OutageWatch:
+    """Looks whether a source answers, since Spark waits for minutes before it says that one does not."""
+
+    def __init__(self, source: Source, sorter: Sorter, outage: Outage) -> None:
+        self._source = source
+        self._sorter = sorter
+        self._outage = outage
+        self._batches = sorter.batches
+
+    def __call__(self) -> None:
+        """Look, unless a batch since the last time shows that all is well."""
+        if self._sorter.batches != self._batches:
+            self._batches = self._sorter.batches
+            self._outage.end()
+        elif self._source.answers():
+            self._outage.end()
         else:
-            return
-
-
-class _Outage(Exception):
-    """The source is away."""
+            self._outage.begin("it does not answer.")
 
 
 @dataclass(frozen=True)
@@ -97,7 +119,7 @@ class _Stream:
                 raise self.sorter.error from error
             reported = str(error)
             if self.source.is_outage(reported):
-                raise _Outage(error_from_spark(reported).sentence) from error
+                raise _StreamBroken(error_from_spark(reported).sentence) from error
             raise error_from_spark(reported, self.source.name) from error
 
     def _wait(self, query: StreamingQuery) -> None:
