@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from postroom.catalog.sources import read_source
+from postroom.catalog.targets import write_target
 from postroom.documents.diff.compare import differences
 from postroom.settings import Settings
 from tests.conftest import DEMO_CATALOG
+from tests.http.running_service import serving
 
 Tree = dict[str, Any]
 HOT = "/messagegroups/ovens/messages/hot"
@@ -229,6 +231,35 @@ def test_naming_the_envelope_that_attributes_imply_is_no_change() -> None:
 def test_the_same_catalog_has_no_changes() -> None:
     tree = read_source(str(DEMO_CATALOG), Settings())
     assert differences(tree, copy.deepcopy(tree)) == []
+
+
+@pytest.mark.audit("services-A4")
+def test_what_a_registry_adds_when_it_stores_a_catalog_is_no_change(tmp_path: Path) -> None:
+    tree = read_source(str(DEMO_CATALOG), Settings())
+    store = f"sqlite:///{tmp_path}/registry.db"
+    write_target(tree, store, Settings())
+    with serving(store) as (_, url):
+        for kept in (store, url):
+            found = differences(tree, read_source(kept, Settings()))
+            assert {one.place.rpartition("/")[2] for one in found} == {"schemaids"}
+            assert not any(one.breaks for one in (*found, *differences(read_source(kept, Settings()), tree)))
+
+
+def test_an_option_that_is_not_the_default_counts_where_the_other_side_leaves_it_open() -> None:
+    new = changed(**{f"{KITCHEN}/protocoloptions/qos": 0})
+    assert differences(OLD, new) == []
+    new = changed(**{f"{KITCHEN}/protocoloptions/qos": 2})
+    (change,) = differences(OLD, new)
+    assert (change.place, change.change, change.kind) == (f"{KITCHEN}/protocoloptions/qos", "changed", BOTH)
+
+
+def test_ids_that_a_version_states_no_more_break_consumers_unless_it_states_none() -> None:
+    ids = f"{HEAT}/versions/1/schemaids"
+    stated = changed(**{ids: [7, 8]})
+    (change,) = differences(stated, changed(**{ids: [8]}))
+    assert (change.place, change.kind) == (ids, CONSUMERS)
+    (change,) = differences(stated, OLD)
+    assert (change.place, change.kind) == (ids, "compatible")
 
 
 def test_a_copy_of_a_message_that_stood_for_another_is_no_change() -> None:

@@ -26,6 +26,8 @@ from postroom.formats.format_table import format_named, readable_documents
 from postroom.messages.definitions.catalog_tree import Tree, default_version
 from postroom.messages.definitions.inheritance import BASE_NAMES, envelope_of
 from postroom.model.json_pointers import pointer
+from postroom.model.messaging import MESSAGING
+from postroom.model.messaging_options import ENDPOINT_OPTIONS
 from postroom.protocols.protocol_table import canonical_protocol
 
 _EDITORIAL = frozenset(("name", "description", "documentation", "icon", "labels"))
@@ -33,7 +35,9 @@ _SET_BY_SERVER = frozenset(("epoch", "createdat", "modifiedat", "self", "shortse
 _CHECKS = frozenset(
     ("formatvalidated", "formatvalidatedreason", "compatibilityvalidated", "compatibilityvalidatedreason")
 )
-_IGNORED = _SET_BY_SERVER | _CHECKS | {EXTRAS, "meta", "metaurl", "versions", "versionid"}
+_IGNORED = (
+    _SET_BY_SERVER | _CHECKS | {EXTRAS, "meta", "metaurl", "versions", "versionsurl", "versionscount", "versionid"}
+)
 _SELECTORS = ("envelope", "protocol")
 
 # What a change of an attribute does: its impact, and why.
@@ -55,7 +59,7 @@ _OPTION_IMPACT: dict[str, tuple[Impact, str]] = {
 }
 
 _NOT_OF_MESSAGES = _IGNORED | {"envelopemetadata", "protocoloptions", "dataschema", "dataschemauri", "dataschemaxid"}
-_NOT_OF_SCHEMAS = _IGNORED | {"schema", "schemabase64", "schemaurl", "format", "defaultversionid"}
+_NOT_OF_SCHEMAS = _IGNORED | {"schema", "schemabase64", "schemaurl", "format", "defaultversionid", "contenttype"}
 _NOT_OF_META = _IGNORED | {"messageid", "schemaid", "xref", "defaultversionurl"}
 
 
@@ -75,6 +79,7 @@ class _Comparison:
         old, new = self.old.tree, self.new.tree
         names = dict.fromkeys((*group_types(old), *group_types(new)))
         server = {one for group_type in names for one in (group_type, f"{group_type}url", f"{group_type}count")}
+        old, new = (_with_model(tree) for tree in (old, new))
         yield from _attribute_changes("", old, new, _IGNORED | server | {"specversion", "$schema", "registryid"})
         for group_type in names:
             for name, before, after in _pairs(objects(old, group_type), objects(new, group_type)):
@@ -122,7 +127,7 @@ class _Comparison:
 
     def _schema(self, place: str, xid: str, before: Tree, after: Tree) -> Iterator[CatalogChange]:
         old, new = default_version(before), default_version(after)
-        yield from _attribute_changes(place, old, new, _NOT_OF_SCHEMAS | {"schemaid", "schemaids"})
+        yield from _attribute_changes(place, old, new, _NOT_OF_SCHEMAS | {"schemaid", "schemaids", "schemaversion"})
         versions = {**_versions(before), **_versions(after)}
         for name in versions:
             split = name in objects(after, "versions") or name in objects(before, "versions")
@@ -157,9 +162,12 @@ def _id_changes(place: str, old: Tree, new: Tree) -> Iterator[CatalogChange]:
     """Ids that registries gave a Version: what is written with one is read with the Version that has it."""
     was, now = (version.get("schemaids") or [] for version in (old, new))
     lost, found = [one for one in was if one not in now], [one for one in now if one not in was]
-    if lost:
+    if lost and now:
         reason = f"payloads with the schema id {_listed(lost)} are not known to be written with this Version any more."
-        yield CatalogChange(f"{place}/schemaids", "changed" if now else "removed", CONSUMERS, reason)
+        yield CatalogChange(f"{place}/schemaids", "changed", CONSUMERS, reason)
+    elif lost:
+        reason = f"no ids are stated any more; a registry keeps those that it gave, such as {_listed(lost)}."
+        yield CatalogChange(f"{place}/schemaids", "removed", "compatible", reason)
     if found:
         reason = f"payloads with the schema id {_listed(found)} are read with this Version."
         yield CatalogChange(f"{place}/schemaids", "changed" if was else "added", "compatible", reason)
@@ -189,16 +197,26 @@ def _default(schema: Tree) -> Tree:
     return {str(version.get("versionid") or "1"): version}
 
 
+def _with_model(tree: Tree) -> Tree:
+    """A catalog with its model: that of messages where it names none."""
+    return tree if "modelsource" in tree else {**tree, "modelsource": MESSAGING}
+
+
 def _meta(place: str, old: Tree, new: Tree) -> Iterator[CatalogChange]:
-    before, after = (one.get("meta") for one in (old, new))
-    was = before if isinstance(before, dict) else {}
-    now = after if isinstance(after, dict) else {}
+    was, now = _whole_meta(old), _whole_meta(new)
     for change in _attribute_changes(place, was, now, _NOT_OF_META):
         if change.place.endswith(("/compatibility", "/defaultversionid", "/defaultversionsticky")):
             reason = "what later Versions have to keep, or which one counts, is said differently."
             yield CatalogChange(change.place, change.change, "compatible", reason)
         else:
             yield change
+
+
+def _whole_meta(resource: Tree) -> Tree:
+    """The meta of a resource with what a registry writes where its author leaves it open."""
+    stated = {name: value for name, value in _object(resource.get("meta")).items() if value is not None}
+    chosen = next(iter(_default(resource)))
+    return {"readonly": False, "defaultversionsticky": False, "defaultversionid": chosen, **stated}
 
 
 def _attribute_changes(place: str, old: Tree, new: Tree, skipped: frozenset[str]) -> Iterator[CatalogChange]:
@@ -236,8 +254,7 @@ def _endpoint_changes(place: str, old: Tree, new: Tree) -> Iterator[CatalogChang
     """Changes of what only endpoints have."""
     for name, noun in _ENDPOINT_LISTS.items():
         yield from _list_changes(f"{place}/{name}", noun, old.get(name), new.get(name))
-    before, after = (one.get("protocoloptions") for one in (old, new))
-    yield from _endpoint_option_changes(f"{place}/protocoloptions", _object(before), _object(after))
+    yield from _endpoint_option_changes(f"{place}/protocoloptions", old, new)
 
 
 def _object(value: Any) -> Tree:
@@ -266,9 +283,10 @@ def _address(item: Any) -> Any:
 
 
 def _endpoint_option_changes(place: str, old: Tree, new: Tree) -> Iterator[CatalogChange]:
-    for name in {**old, **new}:
-        absent = True if name == "deployed" else NOTHING  # 1.0-rc4: an endpoint is there unless it says otherwise
-        before, after = old.get(name, absent), new.get(name, absent)
+    written, now_written = (_object(one.get("protocoloptions")) for one in (old, new))
+    options, now_options = {**_default_options(old), **written}, {**_default_options(new), **now_written}
+    for name in {**written, **now_written}:
+        before, after = options.get(name, NOTHING), now_options.get(name, NOTHING)
         if before == after:
             continue
         if name == "endpoints":
@@ -278,6 +296,13 @@ def _endpoint_option_changes(place: str, old: Tree, new: Tree) -> Iterator[Catal
         if name == "deployed" and after is False:
             impact, reason = BOTH, "the endpoint is not there any more."
         yield CatalogChange(place + pointer((name,)), action(before, after), impact, reason)
+
+
+def _default_options(endpoint: Tree) -> Tree:
+    """What the options of an endpoint are where nobody writes them; a registry does when it stores the endpoint."""
+    model = ENDPOINT_OPTIONS.get(canonical_protocol(str(endpoint.get("protocol") or "")), {})
+    stated = {name: one["default"] for name, one in model.get("attributes", {}).items() if "default" in one}
+    return {"deployed": True, **stated}  # 1.0-rc4: an endpoint is there unless it says otherwise
 
 
 def _payload_changes(
