@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -9,11 +10,14 @@ import msgspec
 
 from postroom.model.json_pointers import pointer
 from postroom.model.names import SCALAR_LENGTH, is_attribute_name, is_map_key
-from postroom.model.scalar_types import is_among, normal_timestamp, scalar_error
-from postroom.model.types import Attribute, Attributes, Item, Model
+from postroom.model.same_object import SameObject
+from postroom.model.scalar_types import CHECKS, is_among, normal_timestamp, scalar_error
+from postroom.model.types import Attribute, Attributes, IfValue, Item, Model
 from postroom.model.xids import is_xidtype, xid_error
 
 Path = tuple[str | int, ...]
+_MOST_BYTES = 4
+"""Of a character in UTF-8."""
 
 
 class AttributeViolation(msgspec.Struct, frozen=True):
@@ -45,21 +49,47 @@ def conform(
     return walker.members(attributes, value, (), charset=""), walker.violations
 
 
+class _Aspects(msgspec.Struct, frozen=True):
+    """What is asked of the attributes of an object time and again."""
+
+    defaults: tuple[tuple[str, Any], ...]
+    required: tuple[str, ...]
+    conditional: tuple[tuple[Attribute, dict[str, IfValue]], ...]
+    """Attributes whose values add others, and their `ifvalues` by keys in lower case; of two alike the first counts."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _aspects(attributes: SameObject[Attributes]) -> _Aspects:
+    known = attributes.value
+    return _Aspects(
+        defaults=tuple((name, one.default) for name, one in known.items() if one.default is not None),
+        required=tuple(name for name, one in known.items() if one.required),
+        conditional=tuple((one, _clauses(one)) for one in known.values() if one.ifvalues),
+    )
+
+
+def _clauses(attribute: Attribute) -> dict[str, IfValue]:
+    return {key.casefold(): clause for key, clause in reversed(attribute.ifvalues.items())}
+
+
 def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[Attributes, str]:
     """The attributes of an object with those that `ifvalues` add, and the name that is defined twice, if any."""
     active = attributes
-    waiting = [attribute for attribute in attributes.values() if attribute.ifvalues]
+    waiting = list(_aspects(SameObject(attributes)).conditional)
     while waiting:
-        attribute = waiting.pop()
+        attribute, clauses = waiting.pop()
         current = value.get(attribute.name)
-        if current is None:
+        clause = clauses.get(ifvalue_key(current)) if current is not None else None
+        if clause is None or not clause.siblingattributes:
             continue
-        clause = next((c for key, c in attribute.ifvalues.items() if key.casefold() == ifvalue_key(current)), None)
-        for name, sibling in (clause.siblingattributes if clause else {}).items():
+        if active is attributes:
+            active = dict(attributes)
+        for name, sibling in clause.siblingattributes.items():
             if name in active:
                 return active, name
-            active = {**active, name: sibling}
-            waiting.append(sibling)
+            active[name] = sibling
+            if sibling.ifvalues:
+                waiting.append((sibling, _clauses(sibling)))
             if value.get(name) is None and sibling.default is not None:
                 value[name] = sibling.default
     return active, ""
@@ -81,27 +111,31 @@ class _Walker:
         self.violations.append(AttributeViolation("invalid", path, detail))
 
     def members(self, attributes: Attributes, value: dict[str, Any], path: Path, charset: str) -> dict[str, Any]:
-        filled = dict(value)
-        for name, attribute in attributes.items():
-            if attribute.default is not None and filled.get(name) is None:
-                filled[name] = attribute.default
-        active, doubled = active_attributes(attributes, filled)
-        if doubled:
-            self.invalid((*path, doubled), "is defined by two attribute values at once")
+        filled, aspects = dict(value), _aspects(SameObject(attributes))
+        for name, default in aspects.defaults:
+            if filled.get(name) is None:
+                filled[name] = default
+        active, required = attributes, aspects.required
+        if aspects.conditional:
+            active, doubled = active_attributes(attributes, filled)
+            if doubled:
+                self.invalid((*path, doubled), "is defined by two attribute values at once")
+            if active is not attributes:
+                required = tuple(name for name, one in active.items() if one.required)
         kept: dict[str, Any] = {}
         for name, member in filled.items():
-            found = self._definition(active, name, (*path, name), charset)
+            here = (*path, name)
+            found = active.get(name) if name != "*" else None
+            found = found or self._undefined(active, name, here, charset)
             if found is None or member is None or (found.readonly and path):
                 continue
-            kept[name] = self.attribute(found, member, (*path, name))
-        for name, attribute in active.items():
-            if attribute.required and kept.get(name) is None:
+            kept[name] = self.attribute(found, member, here)
+        for name in required:
+            if kept.get(name) is None:
                 self.violations.append(AttributeViolation("missing", (*path, name), "is required"))
         return kept
 
-    def _definition(self, active: Attributes, name: str, path: Path, charset: str) -> Attribute | None:
-        if name != "*" and name in active:
-            return active[name]
+    def _undefined(self, active: Attributes, name: str, path: Path, charset: str) -> Attribute | None:
         wildcard = active.get("*")
         if wildcard is None:
             self.violations.append(AttributeViolation("unknown", path, "is not known to the model"))
@@ -112,16 +146,20 @@ class _Walker:
         return wildcard
 
     def attribute(self, attribute: Attribute, value: Any, path: Path) -> Any:
+        if not (attribute.enum and attribute.strict):
+            return self.value(attribute, value, path)
         before = len(self.violations)
         normal = self.value(attribute, value, path)
-        if len(self.violations) == before and attribute.enum and attribute.strict:
-            allowed = ", ".join(str(one) for one in attribute.enum)
+        if len(self.violations) == before:
             for here, scalar in _scalars(attribute, normal, path):
                 if not is_among(scalar, attribute.enum):
+                    allowed = ", ".join(str(one) for one in attribute.enum)
                     self.invalid(here, f"must be one of: {allowed}")
         return normal
 
     def value(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
+        if definition.type in CHECKS:
+            return self._scalar(definition, value, path)
         match definition.type:
             case "any":
                 return value
@@ -129,10 +167,8 @@ class _Walker:
                 return self._object(definition, value, path)
             case "map":
                 return self._map(definition, value, path)
-            case "array":
-                return self._array(definition, value, path)
             case _:
-                return self._scalar(definition, value, path)
+                return self._array(definition, value, path)
 
     def _object(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
         if not isinstance(value, dict):
@@ -176,7 +212,9 @@ class _Walker:
         return int(value) if definition.type in ("integer", "uinteger") else value
 
     def _string_error(self, definition: Attribute | Item, value: str, path: Path) -> str:
-        if len(str(path[-1])) + len(value.encode()) > SCALAR_LENGTH:
+        name = str(path[-1])
+        is_short = len(name) + len(value) <= SCALAR_LENGTH // _MOST_BYTES
+        if not is_short and len(name) + len(value.encode()) > SCALAR_LENGTH:
             return f"is longer than {SCALAR_LENGTH} bytes"
         if definition.type == "xid":
             return xid_error(self.model, value, definition.target)

@@ -45,7 +45,7 @@ def same_value(left: Any, right: Any) -> bool:
 
 def is_among(value: Any, allowed: Iterable[Any]) -> bool:
     """Whether a value equals one of the allowed ones, ignoring case."""
-    return any(same_value(value, one) for one in allowed)
+    return any(value == one or same_value(value, one) for one in allowed)
 
 
 def _is(python_type: type, word: str) -> Check:

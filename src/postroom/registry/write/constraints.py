@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from postroom.model.constraints import constraint_error, narrow_constraint
+from postroom.model.same_object import SameObject
 from postroom.model.scalar_types import is_among, same_value
 from postroom.model.types import Attributes as Definitions
 from postroom.model.types import GroupConstraint, GroupType, ResourceType
@@ -25,11 +27,23 @@ def check_own_constraints(group_type: GroupType, group: Attributes, subject: str
 
 def effective_constraints(group_type: GroupType, plural: str, group: Attributes) -> dict[str, GroupConstraint]:
     """The constraints on one Resource type of one Group, by attribute path; a Group may narrow those of its type."""
+    own = _own(group)
+    if not own:
+        return _constraints_on(SameObject(group_type), plural)
     merged: dict[str, GroupConstraint] = dict(group_type.constraints)
-    for key, own in _own(group).items():
-        merged[key] = narrow_constraint(merged.get(key, GroupConstraint()), own)
+    for key, narrower in own.items():
+        merged[key] = narrow_constraint(merged.get(key, GroupConstraint()), narrower)
+    return _on(plural, merged)
+
+
+@functools.lru_cache(maxsize=256)
+def _constraints_on(group_type: SameObject[GroupType], plural: str) -> dict[str, GroupConstraint]:
+    return _on(plural, group_type.value.constraints)
+
+
+def _on(plural: str, constraints: Mapping[str, GroupConstraint]) -> dict[str, GroupConstraint]:
     prefix = plural + "."
-    return {key.removeprefix(prefix): value for key, value in merged.items() if key.startswith(prefix)}
+    return {key.removeprefix(prefix): value for key, value in constraints.items() if key.startswith(prefix)}
 
 
 def _own(group: Attributes) -> dict[str, GroupConstraint]:

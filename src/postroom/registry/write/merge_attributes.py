@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
 from postroom.model.conform import AttributeViolation, conform
+from postroom.model.same_object import SameObject
 from postroom.model.scalar_types import normal_timestamp
 from postroom.model.types import Attributes
 from postroom.registry.entities import Entity
@@ -115,18 +117,22 @@ def compose(
     managed: Iterable[str],
 ) -> Body:
     """The attributes that are to be stored; `before` is what a PATCH merges into, None for a PUT."""
-    kept_out = SERVER_NAMES | set(managed)
-    known = {n: a for n, a in attributes.items() if n not in kept_out and not a.readonly}
+    known, ignored = _writable(SameObject(attributes), tuple(managed))
     before = before or {}
     # What a PATCH deletes need not be known any more: its model may have gone with a value it hung on (ifvalues).
-    merged = {n: v for n, v in {**before, **body}.items() if v is not None or n not in before}
-    for name in list(merged):
-        if name in kept_out or (name in attributes and attributes[name].readonly):
-            del merged[name]  # REG-026: writes to read-only attributes are ignored
+    merged = {n: v for n, v in {**before, **body}.items() if n not in ignored and (v is not None or n not in before)}
     normal, violations = conform(work.model, known, merged)
     raise_violations(violations, subject)
     _check_texts(normal, subject)
     return normal
+
+
+@functools.lru_cache(maxsize=256)
+def _writable(attributes: SameObject[Attributes], managed: tuple[str, ...]) -> tuple[Attributes, frozenset[str]]:
+    """The attributes that clients write, and the names that are ignored (REG-026: those of read-only attributes)."""
+    kept_out = SERVER_NAMES | set(managed)
+    known = {n: a for n, a in attributes.value.items() if n not in kept_out and not a.readonly}
+    return known, frozenset(kept_out | (attributes.value.keys() - known.keys()))
 
 
 def raise_violations(violations: list[AttributeViolation], subject: str) -> None:

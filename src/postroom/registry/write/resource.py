@@ -189,7 +189,7 @@ class ResourceWrite:
 
     def _check_versions(self, meta: MetaDraft) -> None:
         """RES-042: formats, what all Versions share, what the Group demands, compatibility."""
-        group = self.drafting.group()
+        group = self.drafting.group
         checks = VersionChecks(self.work, self.resource_type, self.xid, self.drafts)
         checks.check_formats()
         constraints.match_versions(self.resource_type, [draft.attributes for draft in self.drafts.values()], self.xid)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from postroom.model.conform import conform
-from postroom.model.types import Attributes
+from postroom.model.same_object import SameObject
+from postroom.model.types import Attributes, ResourceType
 from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath, check_id
 from postroom.registry.problems import RegistryProblem
@@ -117,8 +119,7 @@ class Drafting:
 
     def _attributes(self) -> Attributes:
         """What a Version may have beside its document, which is kept apart."""
-        apart = document_names(self.resource_type.singular) if self.resource_type.hasdocument else ()
-        return {name: attribute for name, attribute in self.resource_type.attributes.items() if name not in apart}
+        return _beside_document(SameObject(self.resource_type))
 
     def _check_version_id(self, version_id: str, xid: str) -> None:
         check_id(version_id, xid)
@@ -146,7 +147,7 @@ class Drafting:
         return ancestor
 
     def _fill(self, before: Body, body: Body) -> None:
-        group = self.group()
+        group = self.group
         wanted = constraints.effective_constraints(self.group_type, self.resource_type.plural, group)
         # A `null` takes away what was there, so that the default is in force again.
         merged = {name: value for name, value in {**before, **body}.items() if value is not None}
@@ -159,10 +160,18 @@ class Drafting:
         inherited = self.work.rules.of(self.group_type).inherited
         return {path.removeprefix(prefix) for path in inherited if path.startswith(prefix)}
 
+    @functools.cached_property
     def group(self) -> Body:
-        """The attributes of the Group as they are now."""
+        """The attributes of the Group, which is written before its Resources are."""
         group = self.work.tx.entity(self.group_xid)
         return group.attributes if group else {}
+
+
+@functools.lru_cache(maxsize=256)
+def _beside_document(resource_type: SameObject[ResourceType]) -> Attributes:
+    found = resource_type.value
+    apart = document_names(found.singular) if found.hasdocument else ()
+    return {name: attribute for name, attribute in found.attributes.items() if name not in apart}
 
 
 def _refuse_resource_level(body: Body, xid: str) -> None:
