@@ -160,6 +160,18 @@ def test_referrers_that_were_read_ahead_are_those_of_now(store: Store) -> None:
             _list_referrers(deck)(tx, known)
 
 
+def test_who_asks_for_the_referrers_of_many_resources_hears_of_the_first_reference(store: Store) -> None:
+    known: Known = {}
+    with store.write() as tx:
+        for xid in RESOURCES:
+            _put(xid, 1)(tx, known)
+        for _ in range(4):
+            for xid in RESOURCES:
+                _list_referrers(xid)(tx, known)
+        _refer(RESOURCES[1], RESOURCES[0])(tx, known)
+        _list_referrers(RESOURCES[0])(tx, known)
+
+
 def test_a_transaction_that_fails_leaves_no_row_that_waited(store: Store) -> None:
     def fail() -> None:
         with store.write() as tx:

@@ -40,6 +40,8 @@ class PendingRows:
         self._created: set[str] = set()
         self._members: dict[str, set[str]] = {}
         self._referrers: dict[str, list[Row]] = {}
+        self.has_references = True
+        """Whether any Resource may refer to another."""
         self.newest_change: Row | None = None
         """The newest row of the change log, where it is known."""
 
@@ -100,6 +102,7 @@ class PendingRows:
     def put(self, row: Row, place: tuple[str, str], xref: str | None) -> None:
         """Create or replace an entity, whose place is its collection and its id without case."""
         xid = row[0]
+        self.has_references = self.has_references or xref is not None
         before = self._known.get(xid)
         if self.knows(xid) and before is None:
             self._created.add(xid)

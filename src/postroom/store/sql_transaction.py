@@ -26,6 +26,9 @@ OUTLINE_COLUMNS = (
 """ENTITY_COLUMNS without documents, and with the attributes of one entity only."""
 CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
 REFERRERS = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref IN (%s)"  # noqa: S608
+ANY_REFERENCE = "SELECT xid FROM entity WHERE xref IS NOT NULL LIMIT 1"
+MANY_WANTED = 3
+"""A transaction that asks for the referrers of so many Resources one by one is told first whether there are any."""
 LAST_CHANGE = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
 PUT_ENTITY = upsert("entity", f"{ENTITY_COLUMNS}, collection, folded, xref", "xid")
 INSERT_CHANGE = f"INSERT INTO change ({CHANGE_COLUMNS}) VALUES ({', '.join('?' * 8)})"  # noqa: S608
@@ -59,6 +62,8 @@ class SqlTransaction(SearchRows):
         self._written = written
         self._pending = PendingRows()
         self._last_sequence: int | None = None
+        self._referrers_wanted = 0
+        """For how many Resources one by one."""
         self._model: Model | None = None
         self._configured: dict[str, bytes] = {}
         """Values of the configuration that were read together; empty where none were."""
@@ -192,9 +197,20 @@ class SqlTransaction(SearchRows):
 
     def referrers(self, *xids: str) -> list[Entity]:
         """The Resources whose `xref` is one of these xids."""
-        known = self._pending.referrers(xids[0]) if len(xids) == 1 else None
-        rows = known if known is not None else self._among(REFERRERS, xids)
-        return [entity_of(row) for row in rows]
+        if len(xids) == 1 and (known := self._known_referrers(xids[0])) is not None:
+            return [entity_of(row) for row in known]
+        return [entity_of(row) for row in self._among(REFERRERS, xids)]
+
+    def _known_referrers(self, xid: str) -> list[Row] | None:
+        """Those of one Resource, if no statement is needed for them: most registries have no references at all."""
+        known = self._pending.referrers(xid)
+        if known is None and self._writes:
+            self._referrers_wanted += 1
+            if self._referrers_wanted == MANY_WANTED:
+                self._pending.has_references = self._execute(ANY_REFERENCE).fetchone() is not None
+            if not self._pending.has_references:
+                return []
+        return known
 
     def put(self, entity: Entity) -> None:
         """Create or replace an entity."""
