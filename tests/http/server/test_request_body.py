@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 import httpx
 import pytest
@@ -80,3 +81,46 @@ def test_json_is_read_as_it_is(value: object) -> None:
 def test_bytes_are_json_or_a_problem(body: bytes) -> None:
     with contextlib.suppress(RegistryProblem):
         parse_json(body, 128, "/")
+
+
+KEYS = st.sampled_from(("heat", "Heat", 'a"b', "\\", "ö", "\x7f", "{"))
+SCALARS = KEYS | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.none()
+
+
+def json_of(value: object) -> str:
+    """The text of a value in which objects are tuples of pairs, so that keys can be there twice."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(json_of, value))}]"
+    if isinstance(value, tuple):
+        members = (f"{json.dumps(key, ensure_ascii=False)}: {json_of(one)}" for key, one in value)
+        return f"{{{', '.join(members)}}}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def is_doubled(value: object) -> bool:
+    if isinstance(value, tuple):
+        return len({key for key, _ in value}) < len(value) or any(is_doubled(one) for _, one in value)
+    return isinstance(value, list) and any(map(is_doubled, value))
+
+
+@given(
+    st.recursive(
+        SCALARS, lambda inner: st.lists(inner) | st.lists(st.tuples(KEYS, inner), max_size=3).map(tuple), max_leaves=12
+    )
+)
+def test_a_text_means_what_json_says_unless_a_key_is_there_twice(value: object) -> None:
+    text = json_of(value)
+    if is_doubled(value):
+        with pytest.raises(RegistryProblem):
+            parse_json(text.encode(), 100, "/")
+    else:
+        assert repr(parse_json(text.encode(), 100, "/")) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7])
+@pytest.mark.parametrize("innermost", ["1", "[]", "{}"])
+def test_nesting_is_counted_in_containers(limit: int, innermost: str) -> None:
+    depth = limit - (innermost != "1")
+    assert parse_json(f"{'[' * depth}{innermost}{']' * depth}".encode(), limit, "/") is not None
+    with pytest.raises(RegistryProblem):
+        parse_json(f"[{'[' * depth}{innermost}{']' * depth}]".encode(), limit, "/")
