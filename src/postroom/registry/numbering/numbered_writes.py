@@ -28,6 +28,7 @@ from postroom.registry.numbering.version_numbers import (
 from postroom.registry.transaction_interface import Transaction
 
 GROUPS, SCHEMAS = "schemagroups", "schemas"
+_IN_GROUPS = f"/{GROUPS}/"
 _SAID = ("format", "references", METADATA, RULES, SCHEMA_IDS, GUID, NUMBER)
 ORIGIN = "origin"
 """The kind of the records that say which Groups and Resources are replicas."""
@@ -45,8 +46,8 @@ class SchemaNumbering:
         self._taken: dict[str, dict[str, int]] = {}
 
     def numbered(self, version: Entity, before: Entity | None, *, is_new_resource: bool) -> Entity:
-        """A Version as it is to be saved, with its ids and, where its own id does not say it, its number."""
-        if not is_schema_version(version.xid) or not has_room(self._tx.model()):
+        """A Version of a schema as it is saved, with its ids and, where its own id does not say it, its number."""
+        if not has_room(self._tx.model()):
             return version
         if before is not None and before.document == version.document and _said(before) == _said(version):
             return version
@@ -140,7 +141,7 @@ class SchemaNumbering:
 
 def is_schema_version(xid: str) -> bool:
     """Whether an xid is that of a Version of a schema."""
-    return xid.startswith(f"/{GROUPS}/") and xid.count("/") == 6 and xid.split("/")[3] == SCHEMAS
+    return xid.startswith(_IN_GROUPS) and xid.count("/") == 6 and xid.split("/")[3] == SCHEMAS
 
 
 def has_room(model: Model) -> bool:

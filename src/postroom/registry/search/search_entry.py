@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -74,26 +74,28 @@ def read_states(read: Callable[[str], Entity | None], unit: str) -> tuple[Entity
     return (entity,) if version is None else (entity, version)
 
 
-def texts_of(entity: Entity) -> Iterator[FoundText]:
+def texts_of(entity: Entity) -> list[FoundText]:
     """What is searched of a Group or a Version, beside its id."""
+    found: list[FoundText] = []
     for name, value in entity.attributes.items():
         if name not in _UNSEARCHED:
-            yield from _texts(value, (name,))
+            _add_texts(value, (name,), found)
+    return found
 
 
-def _texts(value: Any, path: tuple[str, ...]) -> Iterator[FoundText]:
-    if isinstance(value, dict) and len(path) < _DEEPEST:
+def _add_texts(value: Any, path: tuple[str, ...], found: list[FoundText]) -> None:
+    if isinstance(value, str):
+        found.append(FoundText(path, value[:LONGEST_TEXT], _part(path)))
+    elif isinstance(value, dict) and len(path) < _DEEPEST:
         for name, member in value.items():
             if (isinstance(member, dict) and name not in _STRUCTURE) or path == _LABELS:
-                yield FoundText((*path, name), name, "words")
-            yield from _texts(member, (*path, name))
+                found.append(FoundText((*path, name), name, "words"))
+            _add_texts(member, (*path, name), found)
     elif isinstance(value, list) and len(path) < _DEEPEST:
         for member in value:
-            yield from _texts(member, path)
-    elif isinstance(value, str):
-        yield FoundText(path, value[:LONGEST_TEXT], _part(path))
+            _add_texts(member, path, found)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield FoundText(path, str(value), "words")
+        found.append(FoundText(path, str(value), "words"))
 
 
 def _part(path: tuple[str, ...]) -> Part:
@@ -106,9 +108,7 @@ def make_entry(unit: str, states: tuple[Entity, ...], rules: Rules) -> SearchEnt
     """The entry of a Group or a Resource; one that stands for another is found by its id only."""
     searched, steps = states[-1], unit.split("/")
     parts: dict[Part, list[str]] = {"title": [searched_id(unit)], "words": [], "description": []}
-    for count, found in enumerate(texts_of(searched)):
-        if count >= _MOST_TEXTS:
-            break
+    for found in texts_of(searched)[:_MOST_TEXTS]:
         parts[found.part].append(found.text)
     payload = rules.payload(searched.attributes) if len(states) > 1 else NO_PAYLOAD
     properties = _properties(searched, payload.form, payload.document, rules)
@@ -141,5 +141,8 @@ def _properties(version: Entity, form: str, document: bytes, rules: Rules) -> tu
 
 
 def _stated(attributes: Mapping[str, Any], *names: str) -> str:
-    found = (attributes.get(name) for name in names)
-    return next((one[:LONGEST_TEXT] for one in found if isinstance(one, str)), "")
+    for name in names:
+        found = attributes.get(name)
+        if isinstance(found, str):
+            return found[:LONGEST_TEXT]
+    return ""

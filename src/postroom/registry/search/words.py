@@ -79,7 +79,8 @@ def indexed_words(texts: Iterable[str], most: int) -> str:
 def _words_of(text: str) -> tuple[list[str], list[str]]:
     """The words of a text, and its compounds behind gaps. Most short texts of a registry are the same few."""
     if text.isascii() and not _HUMPED.search(text):  # no word has parts
-        return [word[:LONGEST_WORD] for word in _PLAIN_RUN.findall(text.lower())], []
+        found = _PLAIN_RUN.findall(text.lower())
+        return found if len(text) <= LONGEST_WORD else [word[:LONGEST_WORD] for word in found], []
     compounds = [word for chunk in find_compounds(text) for word in (GAP, *(one.word for one in chunk))]
     return [one.word for one in find_words(text)], compounds
 

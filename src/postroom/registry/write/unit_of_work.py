@@ -18,7 +18,7 @@ from postroom.registry.changes.entity_attachments import detach_all
 from postroom.registry.changes.provenance import index_version_uri
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.entities import Change, Entity
-from postroom.registry.numbering.numbered_writes import SchemaNumbering
+from postroom.registry.numbering.numbered_writes import SchemaNumbering, is_schema_version
 from postroom.registry.permissions import UNRESTRICTED
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.search.search_index import index_written
@@ -98,8 +98,9 @@ class UnitOfWork:
 
     def _put(self, entity: Entity) -> None:
         self._remember(entity.xid)
-        is_new = self._is_new(entity.xid.rpartition("/versions/")[0])
-        entity = self.numbering.numbered(entity, self.tx.entity(entity.xid), is_new_resource=is_new)
+        if is_schema_version(entity.xid):
+            is_new = self._is_new(entity.xid.rpartition("/versions/")[0])
+            entity = self.numbering.numbered(entity, self.tx.entity(entity.xid), is_new_resource=is_new)
         self.tx.put(entity)
         index_version_uri(self.tx, entity)
 
@@ -117,8 +118,8 @@ class UnitOfWork:
 
     def touch(self, xid: str) -> None:
         """Raise an entity's epoch because a member came or went; once per request is enough. It takes no grant."""
-        entity = self.tx.entity(xid)
-        if entity is None or self.is_changed(xid):
+        entity = None if self.is_changed(xid) else self.tx.entity(xid)
+        if entity is None:
             return
         self._put(msgspec.structs.replace(entity, epoch=entity.epoch + 1, modifiedat=self.now))
 
