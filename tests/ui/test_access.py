@@ -97,7 +97,7 @@ def test_a_key_opens_what_it_was_granted_and_hidden_things_are_nowhere(guarded: 
     paths = (
         "/ui/", "/ui/messagegroups", f"/ui{FLEET}", f"/ui{POSITION}", "/ui/-/changes", "/ui/-/search?q=order",
         "/ui/-/fields", "/ui/-/model", "/ui/-/api", "/ui/-/account", "/ui/-/subscriptions", "/ui/-/try",
-        f"/ui/-/example?xid={POSITION}", f"/ui/-/history?xid={POSITION}",
+        "/ui/-/graph", f"/ui/-/graph?xid={FLEET}", f"/ui/-/example?xid={POSITION}", f"/ui/-/history?xid={POSITION}",
     )  # fmt: skip
     with httpx.Client(base_url=guarded, headers={"Authorization": f"Bearer {keys['reader']}"}) as client:
         for path in paths:
@@ -106,7 +106,13 @@ def test_a_key_opens_what_it_was_granted_and_hidden_things_are_nowhere(guarded: 
             assert "shop.orders" not in answer.text, path
             assert "order.placed" not in answer.text, path
         order = f"{ORDERS}/messages/order.placed"
-        for path in (f"/ui{ORDERS}", f"/ui{order}", f"/ui/-/example?xid={order}", f"/ui/-/history?xid={order}"):
+        for path in (
+            f"/ui{ORDERS}",
+            f"/ui{order}",
+            f"/ui/-/example?xid={order}",
+            f"/ui/-/history?xid={order}",
+            f"/ui/-/graph?xid={order}",
+        ):
             assert client.get(path).status_code == 404, path
         assert client.get("/ui/-/compare?xid=/schemagroups/shop.schemas/schemas/order").status_code == 404
         assert client.get("/ui/-/settings").status_code == 403

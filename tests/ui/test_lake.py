@@ -96,6 +96,15 @@ def test_a_definition_says_where_it_lands(visit_lake: Callable[..., Page]) -> No
     expect(page.locator("main")).to_contain_text("Some rows")
 
 
+def test_the_graph_counts_the_rows_of_tables(visit_lake: Callable[..., Page], lake_pages: str) -> None:
+    tables = httpx.get(f"{lake_pages}/ui/-/lake?as=json").json()["tables"]
+    (rows,) = (one["rows"] for one in tables if one["definition"] == POSITION)
+    page = visit_lake(f"/ui/-/graph?xid={POSITION}")
+    expect(page.locator(".graph .count")).to_have_text(f"{rows:,}")
+    page.locator(".graph rect + text", has_text="vehicle.telemetry").click()
+    expect(page.locator("main")).to_contain_text("Some rows")
+
+
 def test_dead_letters_by_reason_and_what_would_land_of_them_now(visit_lake: Callable[..., Page]) -> None:
     page = visit_lake("/ui/-/lake/dead")
     group = page.locator("section.judged").first

@@ -27,6 +27,8 @@ PATHS = (
     "/ui/endpoints/fleet.kafka",
     "/ui/-/search?q=vehicle",
     "/ui/-/fields",
+    "/ui/-/graph",
+    f"/ui/-/graph?xid={SCHEMA}",
     "/ui/-/changes",
     "/ui/-/subscriptions",
     "/ui/-/account",
@@ -138,4 +140,4 @@ def test_a_page_is_small_and_names_the_same_for_programs(pages: str, path: str) 
         assert len(names) == 3
         assert sum(sizes) < 100_000
         twin = answer.text.split('type="application/json"')[0].rpartition('href="')[2].split('"')[0]
-        assert client.get(twin).json()
+        assert client.get(twin).json() is not None

@@ -8,6 +8,7 @@ language = "en"
 nav = "Main"
 NAVIGATION = (
     ("/", "Catalog"),
+    ("/-/graph", "Graph"),
     ("/-/fields", "Fields"),
     ("/-/try", "Try it"),
     ("/-/changes", "Changes"),
@@ -435,3 +436,20 @@ trial_would_land = "would land"
 trial_would_stay = "would stay dead"
 trial_finished = "Judged"
 trial_command = "To let them land, run this where the lake is:"
+
+# The graph
+graph = "Graph"
+graph_lead = "From endpoints by way of groups and messages to schemas, and to tables of a lake. A plus unfolds a group."
+graph_around = "Around"
+graph_whole = "Show all"
+graph_find = "Find in it"
+graph_find_go = "Find"
+graph_picture = "Graph of the catalog"
+graph_list = "The same as a list"
+graph_more = "{count:,} more are not shown here. Choose one of these to see what is around it."
+graph_empty = "There is nothing to connect yet. Load a catalog:"
+graph_unfold = "Unfold {name}"
+graph_fold = "Fold {name}"
+graph_show = "Show in the graph"
+GRAPH_COLUMNS = ("Endpoints", "Groups", "Messages", "Schemas", "Tables")
+GRAPH_NOUNS = ("endpoint", "group", "message", "schema", "table")

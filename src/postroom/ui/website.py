@@ -19,6 +19,7 @@ from postroom.ui.entities.groups import answer_group
 from postroom.ui.entities.history import answer_history
 from postroom.ui.entities.plain_entities import answer_collection, answer_generic, answer_version
 from postroom.ui.entities.schema import answer_schema
+from postroom.ui.graph.graph_page import answer_graph
 from postroom.ui.lake.dead_letters import answer_dead_letters
 from postroom.ui.lake.ledger import answer_ledger
 from postroom.ui.lake.replay_trial import answer_replay
@@ -44,6 +45,7 @@ PAGES: dict[str, tuple[Handler, tuple[str, ...]]] = {
     "compare": (answer_compare, (*READ, "POST")),
     "example": (answer_example, READ),
     "fields": (answer_fields, READ),
+    "graph": (answer_graph, READ),
     "history": (answer_history, READ),
     "lake": (answer_lake, READ),
     "lake/dead": (answer_dead_letters, READ),

@@ -224,3 +224,29 @@ customElements.define("renew-page", class extends HTMLElement {
     if (made && this.isConnected) this.replaceWith(document.adoptNode(made));
   }
 });
+
+// The graph: what leads to the node that one points at, and what it leads to, stands out.
+customElements.define("catalog-graph", class extends HTMLElement {
+  connectedCallback() {
+    const svg = this.querySelector("svg");
+    this.querySelector(".focus")?.scrollIntoView({ block: "nearest", inline: "center" });
+    const edges = [...svg.querySelectorAll(".edge")];
+    const light = (event) => {
+      const node = event.target.closest?.("[data-node]")?.dataset.node;
+      svg.classList.toggle("lit", Boolean(node));
+      if (!node) return;
+      const reached = (from, to) => {
+        const found = new Set([node]);
+        for (const one of found) for (const edge of edges) if (edge.dataset[from] === one) found.add(edge.dataset[to]);
+        return found;
+      };
+      const ways = [reached("from", "to"), reached("to", "from")];
+      for (const edge of edges) {
+        edge.classList.toggle("on", ways.some((way) => way.has(edge.dataset.from) && way.has(edge.dataset.to)));
+      }
+      for (const one of svg.querySelectorAll("[data-node]")) one.classList.toggle("on", ways.some((way) => way.has(one.dataset.node)));
+    };
+    for (const name of ["pointerover", "focusin"]) svg.addEventListener(name, light);
+    for (const name of ["pointerleave", "focusout"]) svg.addEventListener(name, () => svg.classList.remove("lit"));
+  }
+});

@@ -49,6 +49,15 @@ class CatalogIndex:
                 found[xid].append(definition)
         return found
 
+    @functools.cached_property
+    def schema_groups(self) -> dict[str, list[str]]:
+        """The schema groups that the messages of a group or an endpoint refer to."""
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for definition in self.definitions.values():
+            if xid := schema_xid(definition):
+                found["/".join(definition.xid.split("/")[:3])]["/".join(xid.split("/")[:3])] = None
+        return {owner: list(groups) for owner, groups in found.items()}
+
     def carriers(self, definition_xid: str) -> list[tuple[str, Tree]]:
         """The endpoints that carry a message: the one that owns it, and those that name its group."""
         group = "/".join(definition_xid.split("/")[:3])
