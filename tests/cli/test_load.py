@@ -122,6 +122,35 @@ def test_a_message_keeps_its_schema_under_the_names_that_code_generators_write(
     assert json.loads(capsys.readouterr().out)["outcome"] == "invalid"
 
 
+@pytest.mark.audit("clients-10")
+def test_what_is_not_loaded_has_the_names_of_its_author(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cellar.json"
+    path.write_text(json.dumps({"specversion": "1.0-rc2", "messagegroups": CELLAR["messagegroups"]}))
+    assert execute(["load", str(path), "--to", f"sqlite:///{tmp_path}/a.db"]) == 0
+    assert "not loaded" not in capsys.readouterr().err
+    service = tmp_path / "cellar.cereg"
+    endpoints = {"endpoints": {}, "endpointsURL": "http://a.example/endpoints", "endpointsCount": 0}
+    service.write_text(json.dumps({"specversion": "0.5-wip", "cellarKey": "hot", **endpoints}))
+    assert execute(["load", str(service), "--to", f"sqlite:///{tmp_path}/b.db"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"1 member of {service} is not loaded:",
+        "  a registry has no such attribute (1)",
+        '    /cellarKey: "hot"',
+    ]
+
+
+@pytest.mark.audit("clients-6")
+def test_the_format_of_a_schema_is_that_of_its_versions(tmp_path: Path) -> None:
+    versions = {"1": {"schema": {"type": "number"}}, "2": {"schemauri": "https://a.example/cold"}}
+    cold = {"format": "JsonSchema/draft-07", "versions": versions}
+    path, store = tmp_path / "cellar.json", f"sqlite:///{tmp_path}/a.db"
+    path.write_text(json.dumps({"schemagroups": {"cellar": {"schemas": {"cold": cold}}}}))
+    assert execute(["lint", str(path)]) == 0
+    assert execute(["load", str(path), "--to", store]) == 0
+    loaded = read_source(store, Settings())["schemagroups"]["cellar"]["schemas"]["cold"]
+    assert [one["format"] for one in loaded["versions"].values()] == ["JsonSchema/draft-07"] * 2
+
+
 def test_all_of_a_dump_is_loaded(cellar: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, dump = f"sqlite:///{tmp_path}/a.db", f"sqlite:///{tmp_path}/b.db", str(tmp_path / "dump.json")
     assert execute(["load", "demo/catalog", "--to", first]) == 0

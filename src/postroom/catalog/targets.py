@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from postroom.catalog.service import read_model, read_modelsource, replace_service, write_service
 from postroom.catalog.service_entities import collections_of, resource_types
 from postroom.documents.dialects.dialect import Loss, ReadNote
 from postroom.documents.dialects.name_tables import BASE_NAMES, GROUP_TYPES
+from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.dialects.walk_tree import group_types, map_objects, rename_members
 from postroom.errors import FileMissing, SourceUnknown
+from postroom.model.json_pointers import steps_of
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
 
@@ -50,6 +52,7 @@ def write_target(document: Tree, target: str, settings: Settings, own: OwnTypes 
     A dump has the model too and says what the registry itself is called; any other catalog names only itself, and
     several of them may be loaded into one registry. `own` are the target's own group types.
     """
+    document = _with_formats(document)
     groups = {name: document[name] for name in (*group_types(document), *(own or ())) if name in document}
     is_dump = "modelsource" in document
     registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document} if is_dump else {}
@@ -66,6 +69,26 @@ def write_target(document: Tree, target: str, settings: Settings, own: OwnTypes 
         )
 
 
+def _with_formats(document: Tree) -> Tree:
+    """A document in which the format of a schema is that of its Versions, where they name none.
+
+    A registry has it in the Versions alone; beside them, what a schema says of its default Version is not looked at.
+    """
+
+    def schema(one: Tree, _: str) -> Tree:
+        form, versions = one.get("format"), one.get("versions")
+        if not isinstance(form, str) or not isinstance(versions, dict):
+            return one
+        return {**one, "versions": map_objects(versions, "", lambda version, _: {"format": form, **version})}
+
+    def group(one: Tree, _: str) -> Tree:
+        return {**one, "schemas": map_objects(one["schemas"], "", schema)} if "schemas" in one else one
+
+    if "schemagroups" not in document:
+        return document
+    return {**document, "schemagroups": map_objects(document["schemagroups"], "", group)}
+
+
 def left_out(document: Tree, own: OwnTypes) -> tuple[Loss, ...]:
     """What a document says and loading it does not write: attributes of the file itself, groups of unknown types."""
     collections = {name: count for name, count, _ in collections_of(document)}
@@ -77,9 +100,26 @@ def left_out(document: Tree, own: OwnTypes) -> tuple[Loss, ...]:
     }
     if "modelsource" in document:
         known |= {*REGISTRY_ATTRIBUTES}
-    found = {name: value for name, value in document.items() if name not in known}
+    found = {name: value for name, value in document.items() if name not in known | {EXTRAS}}
+    found |= {name: value for name, value in _extras(document) if name.lower() not in known}
     found |= {name: None for name, count in collections.items() if count and name not in document}
     return tuple(Loss((name,), value, _reason(name, value)) for name, value in found.items())
+
+
+def _extras(document: Tree) -> Iterator[tuple[str, Any]]:
+    """The members of the document itself that its dialect has and today's names do not say, with their values.
+
+    A service of version 0.5 writes the address and the number of members beside each collection.
+    """
+    kept = {
+        extra["at"].removeprefix("/"): extra["value"]
+        for extra in document.get(EXTRAS, ())
+        if len(steps_of(extra["at"])) == 1 and "value" in extra and "instead" not in extra
+    }
+    counted = {name.removesuffix("Count") for name in kept if name.endswith("Count")}
+    for name, value in kept.items():
+        if name.removesuffix("Count").removesuffix("URL") not in counted:
+            yield name, value
 
 
 def misspelt_members(document: Tree) -> tuple[ReadNote, ...]:
