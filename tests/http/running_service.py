@@ -27,13 +27,15 @@ def serving(
     scheme: str = "http",
     room: int | None = None,
     log: Path | None = None,
+    python: str = sys.executable,
     **environment: str,
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the service on a free port; the process and its URL. It is stopped at the end, if it still runs.
 
-    With `room`, none of its files can grow beyond so many bytes; with `log`, what it logs is added to that file.
+    With `room`, none of its files can grow beyond so many bytes; with `log`, what it logs is added to that file;
+    with `python`, it is the one that is installed beside that interpreter.
     """
-    command = [sys.executable, "-m", program, "serve", "--db", locate(database), "--port", "0", *arguments]
+    command = [python, "-m", program, "serve", "--db", locate(database), "--port", "0", *arguments]
     env = {**os.environ, **environment}
     with (log or Path(os.devnull)).open("ab") as errors:
         process = subprocess.Popen(

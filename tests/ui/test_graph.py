@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from postroom.catalog.catalog import Catalog, open_catalog
 from postroom.ui.entities.catalog_index import index_of
 from postroom.ui.graph.catalog_graph import MOST_NODES, CatalogGraph
-from postroom.ui.graph.layout import NODE_HEIGHT, NODE_WIDTH, lay_out
+from postroom.ui.graph.graph_picture import NODE_HEIGHT, NODE_WIDTH, lay_out
 from tests.ui.conftest import POSITION
 
 Visit = Callable[..., Page]

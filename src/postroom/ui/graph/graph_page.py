@@ -9,7 +9,7 @@ from postroom.http.server.response import Response
 from postroom.registry.problems import RegistryProblem
 from postroom.ui.entities.catalog_index import index_of
 from postroom.ui.graph.catalog_graph import ENDPOINT, GROUP, TABLE, CatalogGraph, GraphNode
-from postroom.ui.graph.layout import NODE_HEIGHT, NODE_WIDTH, PlacedNode, lay_out
+from postroom.ui.graph.graph_picture import NODE_HEIGHT, NODE_WIDTH, PlacedNode, lay_out
 from postroom.ui.lake.lake_commands import LakeUnreadable, ask_lake
 from postroom.ui.page import PageRequest
 

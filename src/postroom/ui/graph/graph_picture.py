@@ -35,7 +35,7 @@ class PlacedEdge(msgspec.Struct, frozen=True):
     y: int
 
 
-class Layout(msgspec.Struct, frozen=True):
+class GraphPicture(msgspec.Struct, frozen=True):
     """A graph as a picture: the columns that it has with the places of their headings, its nodes and its edges."""
 
     columns: list[tuple[int, int]]
@@ -45,7 +45,7 @@ class Layout(msgspec.Struct, frozen=True):
     height: int
 
 
-def lay_out(nodes: Iterable[GraphNode], edges: Mapping[tuple[str, str], int | None]) -> Layout:
+def lay_out(nodes: Iterable[GraphNode], edges: Mapping[tuple[str, str], int | None]) -> GraphPicture:
     """Place nodes column by column: in each of them by the mean of what they are connected with."""
     columns: dict[int, list[GraphNode]] = defaultdict(list)
     for node in sorted(nodes, key=lambda one: one.label.casefold()):
@@ -60,7 +60,7 @@ def lay_out(nodes: Iterable[GraphNode], edges: Mapping[tuple[str, str], int | No
     lefts = {rank: MARGIN + position * (NODE_WIDTH + COLUMN_GAP) for position, rank in enumerate(ranks)}
     placed = [PlacedNode(node, lefts[rank], heights[node.id]) for rank in ranks for node in columns[rank]]
     where = {one.node.id: one for one in placed}
-    return Layout(
+    return GraphPicture(
         [(rank, lefts[rank]) for rank in ranks],
         placed,
         [_edge(where[start], where[end], count) for (start, end), count in edges.items()],
