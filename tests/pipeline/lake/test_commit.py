@@ -19,6 +19,7 @@ from postroom.pipeline.lake.commit_plan import plan_manifest
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest, unfinished
+from postroom.pipeline.lake.table_properties import STATISTICS_OF
 from postroom.pipeline.storage.folder import FolderLock
 
 # Applies the one manifest of a lake and dies without a word after a number of tables (-1: before the ledger's
@@ -165,6 +166,7 @@ def test_tables_say_what_their_columns_come_from(fleet: Any, lake: Lake, tmp_pat
         commit_batch(lake, job, "", [fleet.task(job, file)])
     properties = DeltaTable(lake.path("fleet/vehicle.position")).metadata().configuration
     assert properties == {
+        STATISTICS_OF: "ce_time,_sent_at,_landed_at,_position",
         "postroom.definition": "/messagegroups/fleet/messages/vehicle.position",
         "postroom.definition.version": "1",
         "postroom.schema": "/schemagroups/fleet.schemas/schemas/position",

@@ -30,11 +30,15 @@ def by_deltalake(spark: Any, folder: Path) -> Rows:
     return rows
 
 
-def by_duckdb(spark: Any, folder: Path) -> Rows:
+def duckdb_with_delta() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
     (extension,) = Path(duckdb_extension_delta.__path__[0]).glob("extensions/v*/delta.duckdb_extension")
     connection.load_extension(str(extension))
-    rows: Rows = connection.execute("SELECT * FROM delta_scan(?)", [str(folder)]).to_arrow_table().to_pylist()
+    return connection.execute("SET TimeZone = 'UTC'")
+
+
+def by_duckdb(spark: Any, folder: Path) -> Rows:
+    rows: Rows = duckdb_with_delta().execute("SELECT * FROM delta_scan(?)", [str(folder)]).to_arrow_table().to_pylist()
     return rows
 
 

@@ -15,7 +15,7 @@ from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake
 from postroom.pipeline.sources.dataframe import record_lines
 from postroom.pipeline.sources.record_ids import digest_of
 from postroom.pipeline.storage.interface import Storage
-from postroom.pipeline.worker.parquet_writer import write_parquet
+from postroom.pipeline.worker.parquet_writer import Written, write_parquet
 from postroom.pipeline.worker.sort_task import write_batch
 
 POSITION = "fleet/vehicle.position"
@@ -212,7 +212,7 @@ def test_a_task_that_fails_takes_its_files_back(
 ) -> None:
     written: list[str] = []
 
-    def write(table: pa.Table, storage: Storage, path: str) -> tuple[int, int]:
+    def write(table: pa.Table, storage: Storage, path: str) -> Written:
         written.append(path)
         if len(written) == 3:
             (lake.root / path).write_bytes(b"PAR")

@@ -218,9 +218,9 @@ class _Table:
 
     def _written(self, job: Job, old: AddedFile, table: pa.Table) -> AddedFile:
         path = PurePosixPath(old.path).with_name(f"part-{job.batch_name}-{uuid4().hex}.parquet")
-        size, rows = write_parquet(table, self._lake.storage, f"{self.folder}/{path}")
+        size, rows, bounds = write_parquet(table, self._lake.storage, f"{self.folder}/{path}")
         check_balance(job, old.rows, {self._definition.xid: rows}, {})
-        return AddedFile(str(path), size, rows, old.partition)
+        return AddedFile(str(path), size, rows, old.partition, bounds)
 
     def _opened(self, file: AddedFile) -> pq.ParquetFile:
         return pq.ParquetFile(self._lake.storage.input(f"{self.folder}/{file.path}"))

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from time import time
 from typing import Any
 
-import msgspec
 from deltalake import DeltaTable, Field
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
@@ -22,7 +21,6 @@ from postroom.pipeline.lake.ledger import LedgerEntry, commit_properties, find_e
 from postroom.pipeline.lake.manifest import (
     COMPACTION,
     ERASURE,
-    AddedFile,
     Manifest,
     TableCommit,
     put_manifest,
@@ -32,7 +30,7 @@ from postroom.pipeline.lake.manifest import (
 from postroom.pipeline.lake.orphan_files import remove_unused, sweep_ledger
 from postroom.pipeline.lake.schema_evolution import new_columns
 from postroom.pipeline.lake.table_cache import find_table, has_batch, planned_table
-from postroom.pipeline.lake.table_properties import renew_properties
+from postroom.pipeline.lake.table_properties import STATISTICS_OF, renew_properties, statistics
 from postroom.pipeline.storage.errors import storage_error, telling_errors, without_secrets
 from postroom.pipeline.worker.sort_task import TaskResult
 
@@ -166,7 +164,7 @@ def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
     if renew_properties(delta, table) or fields:
         delta.update_incremental()
     delta.create_write_transaction(
-        _actions(table, is_change=manifest.kind != COMPACTION),
+        _actions(table, delta.metadata().configuration.get(STATISTICS_OF, ""), is_change=manifest.kind != COMPACTION),
         mode="append",
         partition_by=list(table.partition) or None,
         schema=delta.schema(),
@@ -174,19 +172,17 @@ def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
     )
 
 
-def _actions(table: TableCommit, *, is_change: bool) -> list[Any]:
+def _actions(table: TableCommit, columns: str, *, is_change: bool) -> list[Any]:
     now = int(time() * 1000)
     removed: list[Any] = [
         RemoveAction(file.path, is_change, now, file.size, {**file.partition}) for file in table.removed
     ]
     return removed + [
-        AddAction(file.path, file.size, file.partition or dict(table.partition), now, is_change, _statistics(file))
+        AddAction(
+            file.path, file.size, file.partition or dict(table.partition), now, is_change, statistics(file, columns)
+        )
         for file in table.files
     ]
-
-
-def _statistics(file: AddedFile) -> str:
-    return msgspec.json.encode({"numRecords": file.rows}).decode()
 
 
 def check_files(lake: Lake, written: Iterable[TaskResult]) -> None:

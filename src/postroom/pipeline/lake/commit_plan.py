@@ -105,7 +105,7 @@ class TablePlans:
         table = TableCommit(
             target,
             schema,
-            tuple(AddedFile(file.path, file.size, file.rows) for file in files),
+            tuple(AddedFile(file.path, file.size, file.rows, {}, file.bounds) for file in files),
             first.xid,
             first.version,
             definition.description if definition else "",

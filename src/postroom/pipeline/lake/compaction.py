@@ -193,7 +193,7 @@ class _Compaction:
         path = PurePosixPath(files[0].path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")
         schema = merge_schemas(self._opened(file).schema_arrow for file in files)
         tables = (align_table(self._opened(file).read(), schema) for file in files)
-        size, rows = write_pieces(_gathered(tables), schema, self._lake.storage, f"{self.folder}/{path}")
+        size, rows, bounds = write_pieces(_gathered(tables), schema, self._lake.storage, f"{self.folder}/{path}")
         if rows != sum(file.rows for file in files):
             raise LakeRefused(
                 f"its small files have {rows:,} rows, but its log says {sum(file.rows for file in files):,}; "
@@ -201,7 +201,7 @@ class _Compaction:
                 place=self.folder,
                 remedy="`postroom tables --check` says which tables differ from the ledger.",
             )
-        return AddedFile(str(path), size, rows, files[0].partition)
+        return AddedFile(str(path), size, rows, files[0].partition, bounds)
 
     def _opened(self, file: AddedFile) -> pq.ParquetFile:
         return pq.ParquetFile(self._lake.storage.input(f"{self.folder}/{file.path}"))

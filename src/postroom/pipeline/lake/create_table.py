@@ -15,6 +15,7 @@ import msgspec
 
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.manifest import Manifest, TableCommit
+from postroom.pipeline.lake.table_properties import STATISTICS_OF, statistics, statistics_columns
 
 LANDED_ON = "_landed_on"
 FIRST_COMMIT = f"{0:020}.json"
@@ -31,9 +32,10 @@ def create_table(lake: Lake, manifest: Manifest, table: TableCommit) -> bool:
 
 def _actions(manifest: Manifest, table: TableCommit) -> Iterable[dict[str, object]]:
     now = int(time() * 1000)
+    columns = statistics_columns(table.schema)
     yield {"commitInfo": {"timestamp": now, "operation": "CREATE TABLE", "engineInfo": "postroom"}}
     yield {"protocol": _PROTOCOL}
-    yield {"metaData": _metadata(table, now)}
+    yield {"metaData": _metadata(table, now, columns)}
     yield {"txn": {"appId": manifest.run, "version": manifest.batch, "lastUpdated": now}}
     for file in table.files:
         yield {
@@ -43,12 +45,12 @@ def _actions(manifest: Manifest, table: TableCommit) -> Iterable[dict[str, objec
                 "size": file.size,
                 "modificationTime": now,
                 "dataChange": True,
-                "stats": msgspec.json.encode({"numRecords": file.rows}).decode(),
+                "stats": statistics(file, columns),
             }
         }
 
 
-def _metadata(table: TableCommit, now: int) -> dict[str, object]:
+def _metadata(table: TableCommit, now: int, columns: str) -> dict[str, object]:
     return {
         "id": str(uuid4()),
         "name": table.definition,
@@ -56,6 +58,6 @@ def _metadata(table: TableCommit, now: int) -> dict[str, object]:
         "format": {"provider": "parquet", "options": {}},
         "schemaString": table.schema,
         "partitionColumns": list(table.partition),
-        "configuration": table.properties,
+        "configuration": ({STATISTICS_OF: columns} if columns else {}) | table.properties,
         "createdTime": now,
     }

@@ -114,10 +114,10 @@ def write_remaining(lake: Lake, run: str, folder: str, old: AddedFile, rows: pa.
     if not rows.num_rows:
         return []
     path = PurePosixPath(old.path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")
-    size, count = write_parquet(rows, lake.storage, f"{folder}/{path}")
+    size, count, bounds = write_parquet(rows, lake.storage, f"{folder}/{path}")
     if count != rows.num_rows:
         raise LakeRefused(f"{rows.num_rows:,} rows stay, but {count:,} were written.", place=folder)
-    return [AddedFile(str(path), size, count, old.partition)]
+    return [AddedFile(str(path), size, count, old.partition, bounds)]
 
 
 def files_of(table: DeltaTable) -> Iterator[AddedFile]:

@@ -10,6 +10,7 @@ from postroom.errors import LakeRefused
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.lake import MANIFESTS, Lake
 from postroom.pipeline.storage.interface import Lock
+from postroom.pipeline.worker.column_bounds import Bounds
 
 # The kind of a batch that brings the same rows in fewer files: who follows the changes of a table sees none in it.
 COMPACTION = "tidy"
@@ -24,6 +25,7 @@ class AddedFile(msgspec.Struct, frozen=True):
     size: int
     rows: int
     partition: dict[str, str] = {}
+    bounds: Bounds = {}
 
 
 class SchemaChange(msgspec.Struct, frozen=True):

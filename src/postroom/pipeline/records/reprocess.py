@@ -230,8 +230,8 @@ class _Changes:
         name = f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
         if self._lake.storage.folder is not None:
             self._lake.path(part.folder).mkdir(parents=True, exist_ok=True)
-        size, rows = write_parquet(part.rows, self._lake.storage, f"{part.folder}/{name}")
-        self._written.append(WrittenFile(part.folder, part.xid, part.version, name, size, rows))
+        written = write_parquet(part.rows, self._lake.storage, f"{part.folder}/{name}")
+        self._written.append(WrittenFile(part.folder, part.xid, part.version, name, *written))
         self._schemas[part.folder] = part.schema
 
 

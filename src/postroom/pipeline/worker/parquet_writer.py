@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from postroom.pipeline.storage.interface import Storage
+from postroom.pipeline.worker.column_bounds import SOUGHT, Bounds, bounds_of, merge_bounds
 
 # Files that are on their way to an object store at the same time, for each task.
 UPLOADS = 8
@@ -28,22 +29,28 @@ REPEATED = frozenset(
         *("outcome", "message", "_dead_at", "_kept_at"),
     }
 )
-# What people look for by range; Parquet's statistics of the other columns would hardly ever spare a file.
-SOUGHT = frozenset({"ce_time", "_sent_at", "_position", "_landed_at", "_dead_at", "_kept_at"})
 
 
-def write_parquet(table: pa.Table, storage: Storage, path: str) -> tuple[int, int]:
-    """Write a table; the size of the file, and the number of its rows by its footer, which is what readers believe."""
+class Written(NamedTuple):
+    """A file: its size, the number of its rows by its footer, which is what readers believe, and bounds of columns."""
+
+    size: int
+    rows: int
+    bounds: Bounds
+
+
+def write_parquet(table: pa.Table, storage: Storage, path: str) -> Written:
+    """Write a table."""
     if table.num_rows >= SMALL_ROWS and storage.folder is not None:
         with pa.OSFile(str(storage.folder / path), "wb") as file:
             rows = _pack(table, file, **DENSE)
-            return file.tell(), rows
+            return Written(file.tell(), rows, bounds_of(table))
     packed, rows = packed_parquet(table)
     if storage.folder is not None:
         (storage.folder / path).write_bytes(packed)
     else:
         storage.write(path, packed)
-    return packed.size, rows
+    return Written(packed.size, rows, bounds_of(table))
 
 
 class ParquetFiles:
@@ -54,15 +61,15 @@ class ParquetFiles:
         self._pool = ThreadPoolExecutor(UPLOADS) if storage.folder is None else None
         self._waiting: deque[Future[None]] = deque()
 
-    def write(self, table: pa.Table, path: str) -> tuple[int, int]:
-        """Write a table, or begin to; its size and rows."""
+    def write(self, table: pa.Table, path: str) -> Written:
+        """Write a table, or begin to."""
         if self._pool is None:
             return write_parquet(table, self._storage, path)
         packed, rows = packed_parquet(table)
         self._waiting.append(self._pool.submit(self._storage.write, path, packed))
         while len(self._waiting) > UPLOADS:  # each holds its bytes in memory
             self._waiting.popleft().result()
-        return packed.size, rows
+        return Written(packed.size, rows, bounds_of(table))
 
     def finish(self) -> None:
         """Wait for all files, and raise what went wrong with one of them."""
@@ -92,8 +99,9 @@ def _pack(table: pa.Table, sink: pa.NativeFile, **compression: Any) -> int:
     return int(footers[0].num_rows)
 
 
-def write_pieces(pieces: Iterable[pa.Table], schema: pa.Schema, storage: Storage, path: str) -> tuple[int, int]:
-    """Write the rows of many tables as one file, of which a piece at a time is in memory; its size and its rows."""
+def write_pieces(pieces: Iterable[pa.Table], schema: pa.Schema, storage: Storage, path: str) -> Written:
+    """Write the rows of many tables as one file, of which a piece at a time is in memory."""
+    bounds: list[Bounds] = []
     footers: list[pq.FileMetaData] = []
     options = _options(schema)
     with (
@@ -102,9 +110,10 @@ def write_pieces(pieces: Iterable[pa.Table], schema: pa.Schema, storage: Storage
     ):
         for piece in pieces:
             writer.write_table(piece)
+            bounds.append(bounds_of(piece))
         writer.close()
         size = file.tell()
-    return int(size), int(footers[0].num_rows)
+    return Written(int(size), int(footers[0].num_rows), merge_bounds(bounds))
 
 
 def _options(schema: pa.Schema) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from postroom.pipeline.storage.folder import FolderStorage
 from postroom.pipeline.storage.interface import Storage
 from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.batch_reader import read_batches
+from postroom.pipeline.worker.column_bounds import Bounds
 from postroom.pipeline.worker.dead_letter_table import dead_letter_table
 from postroom.pipeline.worker.parquet_writer import ParquetFiles
 from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins, record_table
@@ -57,6 +58,7 @@ class WrittenFile(msgspec.Struct, frozen=True):
     path: str
     size: int
     rows: int
+    bounds: Bounds = {}
 
 
 class TaskResult(msgspec.Struct, frozen=True):
@@ -222,8 +224,8 @@ class Tables:
             self.schemas[folder] = table.schema.serialize().to_pybytes()
         name = f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
         try:
-            size, rows = self._writer.write(_without_empty(table), f"{folder}/{name}")
+            written = self._writer.write(_without_empty(table), f"{folder}/{name}")
         except BaseException:
             self._storage.delete([f"{folder}/{name}"])
             raise
-        self.files.append(WrittenFile(folder, xid, version, name, size, rows))
+        self.files.append(WrittenFile(folder, xid, version, name, *written))
