@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import fastavro
 import msgspec
@@ -116,25 +117,38 @@ def _avro() -> Iterator[Ratio]:
 
     yield _against("Avro, judge / fastavro.schemaless_reader", schema.validate, parse, payloads, 1.5)
     yield _filling("Avro, fill_all / fastavro.schemaless_reader", schema, parse, payloads, 1.5)
-    yield _framed(schema, payloads)
+    yield from _framed()
 
 
-def _framed(schema: Any, payloads: list[bytes]) -> Ratio:
-    """Payloads behind the header of the reader's own version, against the same without one."""
-    versions = Versions(schema, "2", [Version("1", (1,), lambda: schema), Version("2", (2,), lambda: schema)])
+def _framed() -> Iterator[Ratio]:
+    """Payloads behind the header of the reader's own version, and of two in turns, against the same without one."""
+    former, schema = (cast("Any", parse_schema("Avro/1.12", document)) for document in stream.avro_versions())
+    versions = Versions(schema, "2", [Version("1", (1,), lambda: former), Version("2", (2,), lambda: schema)])
     fill = filler(schema.columns())
     decoder = VersionDecoder(versions, schema, QuickDecoder(schema, ExactDecoder(schema.validate_unframed, fill)), fill)
     types = [""] * TOGETHER
 
     def decode(payloads: list[bytes]) -> None:
         bad: set[int] = set()
-        decoder.all(payloads, types[: len(payloads)], bad, {})
+        decoder.all(payloads, types[: len(payloads)], bad, {}, {})
         assert not bad
 
-    plain = [payloads[start : start + TOGETHER] for start in range(0, len(payloads), TOGETHER)]
-    framed = [[b"\0\0\0\0\2" + payload for payload in some] for some in plain]
-    name = "Avro behind a registry's header / without one"
-    return ratio(name, lambda: cpu_of_each(decode, framed), lambda: cpu_of_each(decode, plain), 1.5, ROUNDS)
+    data = _data(stream.SMALL)
+    own = [schema.encode(one) for one in data]
+    headed = [b"\0\0\0\0\2" + payload for payload in own]
+    former_of = [b"\0\0\0\0\1" + former.encode({k: v for k, v in one.items() if k != "note"}) for one in data]
+    mixed = [pair[number % 2] for number, pair in enumerate(zip(former_of, headed, strict=True))]
+    plain, framed, turns = (
+        [some[start : start + TOGETHER] for start in range(0, len(some), TOGETHER)] for some in (own, headed, mixed)
+    )
+    for name, payloads, goal in (("a registry's header", framed, 1.25), ("headers of two versions", turns, 1.5)):
+        yield ratio(
+            f"Avro behind {name} / without one",
+            functools.partial(cpu_of_each, decode, payloads),
+            functools.partial(cpu_of_each, decode, plain),
+            goal,
+            ROUNDS,
+        )
 
 
 def _protobuf() -> Iterator[Ratio]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import statistics
@@ -82,6 +83,7 @@ class Pipeline:
 
         yield from self._records(few, "application/json", msgspec.json.encode, "binary records from Parquet", 3.0)
         yield from self._records(avro, "application/avro", stream.avro_encoder(), "Avro payloads from Parquet", None)
+        yield self._versions(avro)
         yield from self._first_result(few)
 
     def _records(
@@ -92,6 +94,18 @@ class Pipeline:
         yield Ratio(f"match and validate {name} / scan", self._warm(lambda: self._match(records, catalog)) / scan, goal)
         yield Ratio(f"land {name} / scan", self._warm(lambda: self._land(records, catalog)) / scan, 5.0)
         shutil.rmtree(records)
+
+    def _versions(self, avro: Catalog) -> Ratio:
+        """Payloads of two versions in turns behind ids, against the same of one without."""
+        seconds = []
+        for name, encode, catalog in (
+            ("framed", stream.framed_encoder(), stream.catalog_of_versions(FEW)),
+            ("plain", stream.avro_encoder(), avro),
+        ):
+            records = stream.write_records(self.place / name, RECORDS, FEW, encode, "application/avro")
+            seconds.append(self._warm(functools.partial(self._land, records, catalog)))
+            shutil.rmtree(records)
+        return Ratio("land Avro behind ids of two versions in turns / without ids", seconds[0] / seconds[1], 1.25)
 
     def _first_result(self, catalog: Catalog) -> Iterator[Ratio]:
         lines = stream.write_lines(self.place / "first", 1000, FEW)

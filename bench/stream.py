@@ -9,7 +9,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import fastavro
 import msgspec
@@ -65,7 +65,33 @@ def catalog_of(definitions: int, schema_format: str = "JsonSchema/draft-07") -> 
     return Catalog({"messagegroups": {"plant": {"messages": messages}}})
 
 
+def avro_versions() -> list[dict[str, Any]]:
+    """Two versions of an Avro schema: the last one has a member that the former one has not."""
+    *fields, last = cast("list[dict[str, Any]]", AVRO_READING["fields"])
+    return [{**AVRO_READING, "fields": some} for some in (fields, [*fields, {**last, "default": None}])]
+
+
+def catalog_of_versions(definitions: int) -> Catalog:
+    """The same definitions, whose schema has two versions that list their ids."""
+    versions = {
+        str(number): {"format": "Avro/1.12", "schema": document, "schemaids": [number]}
+        for number, document in enumerate(avro_versions(), 1)
+    }
+    schemas = {"reading": {"versions": versions, "meta": {"defaultversionid": "2"}}}
+    messages = {
+        f"reading.{n}": {**_envelope(n), "dataschemauri": "/schemagroups/plant/schemas/reading"}
+        for n in range(definitions)
+    }
+    return Catalog(
+        {"messagegroups": {"plant": {"messages": messages}}, "schemagroups": {"plant": {"schemas": schemas}}}
+    )
+
+
 def _message(number: int, schema_format: str) -> dict[str, Any]:
+    return {**_envelope(number), "dataschemaformat": schema_format, "dataschema": _SCHEMAS[schema_format]}
+
+
+def _envelope(number: int) -> dict[str, Any]:
     return {
         "envelope": "CloudEvents/1.0",
         "envelopemetadata": {
@@ -73,8 +99,6 @@ def _message(number: int, schema_format: str) -> dict[str, Any]:
             "source": {"type": "uritemplate", "value": "/plants/{plant}/machines/{machine}"},
             "time": {"required": True},
         },
-        "dataschemaformat": schema_format,
-        "dataschema": _SCHEMAS[schema_format],
     }
 
 
@@ -196,5 +220,19 @@ def avro_encoder() -> Callable[[Any], bytes]:
         wrong = not isinstance(data["value"], float)
         fastavro.schemaless_writer(out, schema, {**data, "value": 1.0} if wrong else data)
         return out.getvalue()[:-3] if wrong else out.getvalue()
+
+    return encode
+
+
+def framed_encoder() -> Callable[[Any], bytes]:
+    """Payloads behind ids, of two versions in turns; those that do not fit are cut off."""
+    versions = itertools.cycle(enumerate(map(fastavro.parse_schema, avro_versions()), 1))
+
+    def encode(data: Any) -> bytes:
+        (schema_id, schema), out = next(versions), io.BytesIO()
+        wrong = not isinstance(data["value"], float)
+        fastavro.schemaless_writer(out, schema, {**data, "value": 1.0} if wrong else data)
+        payload = b"\0" + schema_id.to_bytes(4) + out.getvalue()
+        return payload[:-3] if wrong else payload
 
     return encode

@@ -42,6 +42,25 @@ class MemberColumns:
         """Transpose rows, which are tuples of members."""
         return cls(names, list(zip(*rows, strict=True)) if rows else [()] * len(names), len(rows))
 
+    @classmethod
+    def of_parts(cls, parts: Sequence[tuple[Sequence[int], MemberColumns]], count: int) -> MemberColumns:
+        """Put objects of the same members together, each at its index, where the last part counts; the others have no
+        members."""
+        total = sum(len(part) for _, part in parts)
+        order = [total] * count
+        start = 0
+        for indexes, part in parts:
+            for number, index in enumerate(indexes, start):
+                order[index] = number
+            start += len(part)
+        names = parts[0][1].names
+        columns = []
+        for number in range(len(names)):
+            values = [value for _, part in parts for value in part.columns[number]]
+            values.append(None)
+            columns.append(list(map(values.__getitem__, order)))
+        return cls(names, columns, count)
+
     def __len__(self) -> int:
         return self._count
 

@@ -129,6 +129,24 @@ class FramedReader(Protocol):
 
 
 @runtime_checkable
+class FastFramedReader(FramedReader, Protocol):
+    """Decodes such payloads directly into the form of the reader's columns."""
+
+    def has_fast_path(self, contenttype: str) -> bool:
+        """Whether `fill_all` takes payloads of this content type."""
+        ...
+
+    def fill_all(self, payloads: Sequence[bytes], fallback: set[int]) -> list[Any] | MemberColumns:
+        """Fill the columns with what stands behind headers; add indexes of payloads that need `validate_framed` to
+        `fallback`."""
+        ...
+
+    def may_drop(self) -> bool:
+        """Whether payloads may have more than the columns hold."""
+        ...
+
+
+@runtime_checkable
 class FramedSchema(FramedReader, Protocol):
     """A payload schema whose payloads may have a header that names the schema they were written with."""
 

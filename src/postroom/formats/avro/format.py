@@ -100,7 +100,7 @@ class Avro:
     def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """How this schema reads what another wrote."""
         if isinstance(writer, Avro):
-            return ResolvedReader(writer, self.type)
+            return ResolvedReader(writer, self.type, self._columns)
         return writer if isinstance(writer, FramedSchema) else None
 
     def full_name(self) -> str:
@@ -126,13 +126,7 @@ class Avro:
         if self._fast is None or not isinstance(self._columns, StructOf):
             fallback.update(range(len(payloads)))
             return [None] * len(payloads)
-        names = tuple(field.name for field in self._columns.fields)
-        refused: set[int] = set()
-        rows = decode_all(self._fast, payloads, refused, compiled_reader.FALLBACK_ERRORS)
-        for index in refused:
-            rows[index] = (None,) * len(names)
-        fallback |= refused
-        return MemberColumns.of_rows(names, rows)
+        return _filled(self._fast, self._columns, payloads, fallback)
 
     @functools.cached_property
     def _fast(self) -> compiled_reader.FastRead | None:
@@ -163,9 +157,26 @@ class Avro:
 class ResolvedReader:
     """Payloads that one schema wrote, read with another."""
 
-    def __init__(self, writer: Avro, reader: AvroType) -> None:
+    def __init__(self, writer: Avro, reader: AvroType, columns: ColumnType) -> None:
         self._writer = writer
+        self._columns = columns
         self._read = resolving_reader.resolving_reader(writer.type, reader)
+        self._fast = compiled_reader.compile_resolving_fast_reader(writer.type, reader, columns)
+
+    def has_fast_path(self, contenttype: str) -> bool:
+        """Whether `fill_all` is for payloads of this content type: those in binary."""
+        return self._fast is not None and self._writer.has_fast_path(contenttype)
+
+    def fill_all(self, payloads: Sequence[bytes], fallback: set[int]) -> list[Any] | MemberColumns:
+        """Read what stands behind headers into columns."""
+        if self._fast is None or not isinstance(self._columns, StructOf):
+            fallback.update(range(len(payloads)))
+            return [None] * len(payloads)
+        return _filled(self._fast.read, self._columns, payloads, fallback)
+
+    def may_drop(self) -> bool:
+        """Whether the writer has fields that the reader does not have."""
+        return self._fast is None or self._fast.drops
 
     def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
         """Validate what stands behind a header."""
@@ -176,6 +187,19 @@ class ResolvedReader:
         return (
             (None, violations) if violations else payload_framing.read_to_end(self._read, self._writer.encode(value), 0)
         )
+
+
+def _filled(
+    read: compiled_reader.FastRead, columns: StructOf, payloads: Sequence[Any], fallback: set[int]
+) -> MemberColumns:
+    """The columns of payloads, with nothing for those whose indexes are added to `fallback`."""
+    names = tuple(field.name for field in columns.fields)
+    refused: set[int] = set()
+    rows = decode_all(read, payloads, refused, compiled_reader.FALLBACK_ERRORS)
+    for index in refused:
+        rows[index] = (None,) * len(names)
+    fallback |= refused
+    return MemberColumns.of_rows(names, rows)
 
 
 def parse(source: SchemaDocument) -> Avro:

@@ -9,14 +9,27 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import singledispatchmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 from postroom.codegen import GeneratedCode
 from postroom.formats.avro.codec.binary_reader import compile_reader
+from postroom.formats.avro.codec.resolving_reader import default_values, resolving_part, skipping_reader
 from postroom.formats.avro.codec.varints import read_long
+from postroom.formats.avro.compat.resolution_rules import matching_fields, same_name
 from postroom.formats.avro.logical_types import logical_decoder
 from postroom.formats.avro.payload_framing import SINGLE_OBJECT
-from postroom.formats.avro.types import AvroType, EnumType, FixedType, PrimitiveType, RecordType, UnionType, nullable
+from postroom.formats.avro.types import (
+    NO_DEFAULT,
+    ArrayType,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+    nullable,
+)
 from postroom.formats.avro.value_errors import Misfit
 from postroom.formats.column_types import ColumnType, StructOf
 from postroom.formats.fill_columns import ColumnMismatch, filler
@@ -50,6 +63,27 @@ def compile_fast_reader(schema: AvroType, column: ColumnType) -> FastRead | None
     ]
     read: FastRead = writer.code.define("read", lines)
     return read
+
+
+class FastResolvedReader(NamedTuple):
+    """A generated reader of what another schema wrote; `drops`: that may have more than the columns hold."""
+
+    read: FastRead
+    drops: bool
+
+
+def compile_resolving_fast_reader(writer: AvroType, reader: AvroType, column: ColumnType) -> FastResolvedReader | None:
+    """Generate the reader of a record that another schema wrote, as `compile_fast_reader` does; None for others."""
+    if not isinstance(writer, RecordType) or not isinstance(reader, RecordType) or not isinstance(column, StructOf):
+        return None
+    if writer.is_recursive or reader.is_recursive or not same_name(writer, reader):
+        return None
+    lines = _ResolvingWriter()
+    members = lines.resolved_members(writer, reader, column)
+    if members is None:
+        return None
+    code = ["def read(b):", " p = 0", *lines.lines, " if p != len(b): raise Fallback", f" return {', '.join(members)},"]
+    return FastResolvedReader(lines.code.define("read", code), lines.drops)
 
 
 class _Writer:
@@ -95,6 +129,10 @@ class _Writer:
         self._depth += 1
         values = self.members(schema, column)
         self._depth -= 1
+        self._add_record(schema, column, values, name)
+
+    def _add_record(self, schema: RecordType, column: StructOf, values: list[str], name: str) -> None:
+        """Put the values of a record together."""
         found = zip(schema.fields, column.fields, values, strict=True)
         named = [(self._constant(member.name), value, _may_be_null(field.type)) for field, member, value in found]
         self._add(f"{name} = {{{', '.join(f'{key}: {value}' for key, value, absent in named if not absent)}}}")
@@ -205,6 +243,102 @@ class _Writer:
 
     def _add(self, *lines: str) -> None:
         self.lines += [self._indent + line for line in lines]
+
+
+class _ResolvingWriter(_Writer):
+    """Writes the lines that read what one schema wrote as values of another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drops = False
+
+    def resolved_members(self, writer: RecordType, reader: RecordType, column: StructOf) -> list[str] | None:
+        """Write the lines that read the fields of a record; the variables with those of the reader, or None."""
+        sources = matching_fields(writer, reader)
+        missing = [field for field in reader.fields if field.name not in sources]
+        if any(field.default is NO_DEFAULT for field in missing):
+            return None
+        defaults = default_values(missing, writer)
+        targets = {source.name: name for name, source in sources.items()}
+        pairs = {field.name: (field, member) for field, member in zip(reader.fields, column.fields, strict=True)}
+        values: dict[str, str] = {}
+        for field in writer.fields:
+            if field.name in targets:
+                own, member = pairs[targets[field.name]]
+                values[own.name] = self._resolved(field.type, own.type, member.type)
+            else:
+                self._skip(field.type)
+        for field in missing:
+            self._made += 1
+            values[field.name] = f"v{self._made}"
+            fill, default = self._constant(filler(pairs[field.name][1].type)), self._constant(defaults[field.name])
+            # Made anew for each record where it could be changed later.
+            is_plain = isinstance(defaults[field.name], str | int | float | bytes | None)
+            made = self._constant(filler(pairs[field.name][1].type)(defaults[field.name])) if is_plain else ""
+            self._add(f"{values[field.name]} = {made or f'{fill}({default})'}")
+        return [values[field.name] for field in reader.fields]
+
+    def _resolved(self, writer: AvroType, reader: AvroType, column: ColumnType) -> str:
+        self._made += 1
+        name = f"v{self._made}"
+        only = nullable(reader) if isinstance(reader, UnionType) and len(reader.branches) == 2 else None
+        if isinstance(writer, UnionType):
+            inner = nullable(writer) if len(writer.branches) == 2 else None
+            if inner is None or only is None or not _are_alike(inner, only):
+                self._add_resolved(writer, reader, column, name)
+                return name
+            self._write(writer, column, name)
+            return name
+        target = reader if only is None else only
+        if isinstance(writer, RecordType) and isinstance(target, RecordType) and isinstance(column, StructOf):
+            return self._resolved_record(writer, target, column, name)
+        if _are_alike(writer, target):
+            self._write(writer, column, name)
+        else:
+            self._add_resolved(writer, reader, column, name)
+        return name
+
+    def _resolved_record(self, writer: RecordType, reader: RecordType, column: StructOf, name: str) -> str:
+        is_small = self._has_room(writer) and self._has_room(reader)
+        if writer.is_recursive or reader.is_recursive or not is_small or not same_name(writer, reader):
+            self._add_resolved(writer, reader, column, name)
+            return name
+        self._depth += 1
+        values = self.resolved_members(writer, reader, column)
+        self._depth -= 1
+        if values is None:
+            self._add_resolved(writer, reader, column, name)
+        else:
+            self._add_record(reader, column, values, name)
+        return name
+
+    def _skip(self, writer: AvroType) -> None:
+        """Read what the reader does not have."""
+        self.drops = True
+        self._add(f"_, p = {self._constant(skipping_reader(writer))}(b, p, 0)")
+
+    def _add_resolved(self, writer: AvroType, reader: AvroType, column: ColumnType, name: str) -> None:
+        """Call the exact reader."""
+        self.drops = self.drops or _has_records(writer)
+        read, fill = self._constant(resolving_part(writer, reader)), self._constant(filler(column))
+        self._add(f"{name}, p = {read}(b, p, 0)", f"{name} = {fill}({name})")
+
+
+def _are_alike(writer: AvroType, reader: AvroType) -> bool:
+    """Whether plain values of one type are read as the other just as they are."""
+    if isinstance(writer, PrimitiveType) and isinstance(reader, PrimitiveType):
+        return writer.type_name == reader.type_name and writer.logical == reader.logical
+    if isinstance(writer, EnumType) and isinstance(reader, EnumType):
+        return same_name(writer, reader) and set(writer.symbols) <= set(reader.symbols)
+    return False
+
+
+def _has_records(schema: AvroType) -> bool:
+    if isinstance(schema, UnionType):
+        return any(map(_has_records, schema.branches))
+    if isinstance(schema, ArrayType):
+        return _has_records(schema.items)
+    return _has_records(schema.values) if isinstance(schema, MapType) else isinstance(schema, RecordType)
 
 
 _PRIMITIVES: dict[str, Callable[[_Writer, str], None]] = {

@@ -32,6 +32,16 @@ def resolving_reader(writer: types.AvroType, reader: types.AvroType) -> binary_r
     return binary_reader.guarded(writer, _ResolvingReaderCompiler().read(writer, reader))
 
 
+def resolving_part(writer: types.AvroType, reader: types.AvroType) -> binary_reader.Read:
+    """Compile the function that reads a part of a payload so; what it raises is for its caller to understand."""
+    return _ResolvingReaderCompiler().read(writer, reader)
+
+
+def skipping_reader(writer: types.AvroType) -> binary_reader.Read:
+    """Compile the function that reads what a writer wrote and nobody wants."""
+    return binary_reader.ReaderCompiler(logical=False).read(writer)
+
+
 class _ResolvingReaderCompiler:
     def __init__(self) -> None:
         self._records: dict[tuple[int, int], binary_reader.Read] = {}
@@ -68,7 +78,7 @@ class _ResolvingReaderCompiler:
             expected = f"{types.branch_name(reader)}, whose {lacking.name!r} has no default"
             return _failing(expected, f"{types.branch_name(writer)} without {lacking.name!r}")
         fields: list[tuple[types.RecordField, str | None, binary_reader.Read]] = []
-        read = _record_reader(fields, _defaults(missing, writer), [field.name for field in reader.fields])
+        read = _record_reader(fields, default_values(missing, writer), [field.name for field in reader.fields])
         self._records[pair] = read = binary_reader.limit_depth(writer, read)
         targets = {source.name: name for name, source in found.items()}
         reader_types = {field.name: field.type for field in reader.fields}
@@ -80,7 +90,7 @@ class _ResolvingReaderCompiler:
         return read
 
 
-def _defaults(fields: list[types.RecordField], writer: types.RecordType) -> dict[str, Any]:
+def default_values(fields: list[types.RecordField], writer: types.RecordType) -> dict[str, Any]:
     """The values of fields that a writer does not have, few enough for the bytes of its records."""
     budget = [max_members(writer.least)]
     try:
