@@ -33,8 +33,8 @@ $(STAMP): requirements/bootstrap.txt requirements/dev.txt requirements/amqp.txt 
 	@touch $@
 	@echo "Ready: $(BIN)/postroom"
 
-demo: setup ## Sort 20,000 mixed messages into typed tables, end to end
-	@$(BIN)/python -m demo
+demo: setup ## Sort 20,000 mixed messages into typed tables, end to end (UI=1: keep the web pages open)
+	@$(BIN)/python -m demo $(if $(UI),--ui)
 
 # What is about registries: each of these tests opens SQLite files, or registries in PostgreSQL with TEST_STORE=postgresql.
 REGISTRY := tests/registry tests/conformance tests/http tests/access tests/replication tests/catalog tests/cli

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,6 +21,7 @@ from postroom.errors import FolderUnwritable
 
 CATALOG = Path(__file__).parent / "catalog"
 POSTROOM = [sys.executable, "-m", "postroom"]
+PAGES = "http://127.0.0.1:8080/ui/"
 QUERY = """SELECT var_depot AS depot, count(*) AS positions, round(avg(data.speed_kmh), 1) AS average_kmh
 FROM "fleet.telemetry"."vehicle.telemetry.position" GROUP BY depot ORDER BY depot"""
 NEXT = (
@@ -34,35 +36,48 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="messages to make (default 20000)")
     parser.add_argument("--folder", type=Path, default=Path(), help="where demo-lake and demo-work go (default here)")
+    parser.add_argument("--ui", action="store_true", help="keep the web pages open at the end, until Ctrl-C")
     arguments = parser.parse_args()
     try:
-        demonstrate(arguments.count, arguments.folder)
+        demonstrate(arguments.count, arguments.folder, keeps_open=arguments.ui)
     except PostroomError as error:
         stop(str(error), error.exit_code)
     except KeyboardInterrupt:
         stop("interrupted.", 130)
 
 
-def demonstrate(count: int, folder: Path) -> None:
+def demonstrate(count: int, folder: Path, *, keeps_open: bool = False) -> None:
     """The whole job, step by step, with nothing but the public commands and the Python API."""
     began = time.monotonic()
     lake, work = fresh(folder / "demo-lake"), fresh(folder / "demo-work")
     records = work / "records.jsonl"
-    with registry(work) as url:
+    with registry(work, lake) as url:
         say("Loading the catalog of a small company into it")
         run("load", shown(CATALOG), "--to", url)
         say(f"Making {count:,} messages from its definitions, about 5% of them wrong on purpose")
         expected = make_traffic(url, records, count)
         say("Sorting them on Spark, one typed Delta table per message definition (Spark takes a few seconds to start)")
         run("sort", "--catalog", url, "--source", records, "--lake", lake)
-    say("What did not fit is kept and explained")
-    run("dead", "--lake", lake)
-    say("Looking into a table with SQL")
-    run("sql", "--lake", lake, QUERY)
-    balance(expected, lake)
-    print(f"\nDone in {time.monotonic() - began:.0f} seconds. Look further:")
-    for command in NEXT:
-        print(f"  .venv/bin/postroom {command.format(lake=lake)}")
+        say("What did not fit is kept and explained")
+        run("dead", "--lake", lake)
+        say("Looking into a table with SQL")
+        run("sql", "--lake", lake, QUERY)
+        balance(expected, lake)
+        print(f"\nDone in {time.monotonic() - began:.0f} seconds. Look further:")
+        for command in NEXT:
+            print(f"  .venv/bin/postroom {command.format(lake=lake)}")
+        if keeps_open:
+            print(f"\nAll of it as web pages, until you press Ctrl-C: {url}/ui/", flush=True)
+            wait_for_interrupt()
+            return
+    serve = f"serve --db sqlite:///{work / 'registry.db'} --lake {lake}"
+    print(f"\nAll of it as web pages (`make demo UI=1` opens them at once):\n  .venv/bin/postroom {serve}\n  {PAGES}")
+
+
+def wait_for_interrupt() -> None:
+    """Leave everything as it is until somebody presses Ctrl-C."""
+    with suppress(KeyboardInterrupt):
+        signal.pause()
 
 
 def make_traffic(url: str, records: Path, count: int) -> Counter[tuple[str, str]]:
@@ -95,10 +110,10 @@ def balance(expected: Counter[tuple[str, str]], lake: Path) -> None:
 
 
 @contextmanager
-def registry(work: Path) -> Iterator[str]:
+def registry(work: Path, lake: Path) -> Iterator[str]:
     """A registry on a free port for as long as it is needed."""
     say("Starting a registry on a free port")
-    command = [*POSTROOM, "serve", "--port", "0", "--db", f"sqlite:///{work / 'registry.db'}"]
+    command = [*POSTROOM, "serve", "--port", "0", "--db", f"sqlite:///{work / 'registry.db'}", "--lake", str(lake)]
     with (work / "serve.log").open("w") as log:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     try:

@@ -1,11 +1,13 @@
 """The demonstration: run for real, and its traffic checked without Spark."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+import httpx
 import pytest
 
 from demo.traffic import MIX, Traffic
@@ -41,3 +43,15 @@ def test_the_demonstration_ends_with_balanced_books_and_can_be_repeated(tmp_path
     tables = [sys.executable, "-m", "postroom", "tables", "--json", "--lake", str(tmp_path / "demo-lake")]
     listed = json.loads(subprocess.run(tables, capture_output=True, check=True, cwd=ROOT).stdout)
     assert len(listed) >= 9
+
+
+@pytest.mark.xdist_group("spark")
+def test_the_demonstration_keeps_its_pages_open_until_it_is_interrupted(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "demo", "--count", "100", "--folder", str(tmp_path), "--ui"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        line = next((line for line in run.stdout if "until you press Ctrl-C" in line), "")
+        address = line.rpartition(" ")[2].strip()
+        assert "100 read" in " ".join(httpx.get(f"{address}-/lake").text.replace("<strong>100</strong>", "100").split())
+        run.send_signal(signal.SIGINT)
+        assert run.wait(30) == 0
