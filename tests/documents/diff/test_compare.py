@@ -281,3 +281,15 @@ def test_an_optional_member_of_an_open_object_breaks_producers_only_strictly() -
     new = changed(**{f"{HEAT}/versions/1/schema/properties": note})
     assert [one.kind for one in differences(OLD, new)] == ["compatible"]
     assert [one.kind for one in differences(OLD, new, is_strict=True)] == [PRODUCERS]
+
+
+def test_an_envelope_that_has_only_a_type_is_compared_attribute_by_attribute() -> None:
+    def catalog(**attributes: Any) -> Tree:
+        message = {"envelope": "CloudEvents/1.0", "envelopemetadata": attributes}
+        return {"messagegroups": {"fleet": {"messages": {"moved": message}}}}
+
+    place = "/messagegroups/fleet/messages/moved/envelopemetadata"
+    typed, other = catalog(type={"value": "moved"}), catalog(type={"value": "sold"})
+    assert [change.place for change in differences(typed, other)] == [f"{place}/type"]
+    open_one = catalog(level={"value": "high", "required": False})
+    assert {change.place for change in differences(open_one, typed)} == {f"{place}/type", f"{place}/level"}

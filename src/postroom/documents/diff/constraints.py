@@ -54,7 +54,10 @@ def _by_name(value: Any) -> Any:
 
 
 def _is_section(value: Any) -> bool:
-    return isinstance(value, dict) and not (value and value.keys() <= _MEMBERS)
+    if not isinstance(value, dict) or not value.keys() <= _MEMBERS:
+        return isinstance(value, dict)
+    # An envelope may have an attribute `type` and no other; the type of a property is no object.
+    return all(isinstance(one, dict) for one in value.values())
 
 
 def _property(value: Any) -> Tree | None:
