@@ -7,6 +7,7 @@ match = catalog.match({"specversion": "1.0", …})
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from postroom.errors import PostroomError
@@ -15,7 +16,7 @@ from postroom.version import VERSION
 if TYPE_CHECKING:
     from postroom.catalog.catalog import Catalog, open_catalog
 
-__all__ = ["Catalog", "PostroomError", "open_catalog"]
+__all__ = ["Catalog", "PostroomError", "impact", "open_catalog"]
 __version__ = VERSION
 
 
@@ -25,4 +26,7 @@ def __getattr__(name: str) -> Any:
         from postroom.catalog import catalog
 
         return getattr(catalog, name)
+    if name == "impact":
+        import_module("postroom.pipeline.spark.session").require_spark()
+        return import_module("postroom.pipeline.impact.study").impact
     raise AttributeError(f"module 'postroom' has no attribute {name!r}")

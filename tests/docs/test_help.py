@@ -22,6 +22,7 @@ OF_LAKES = (
     "replay",
     "backfill",
     "reprocess",
+    "impact",
     "erase",
     "tidy",
     "sql",

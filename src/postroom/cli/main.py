@@ -37,6 +37,7 @@ COMMANDS = {
     "replay": "Send dead letters through the present catalog again.",
     "backfill": "Lift payload members into the columns that they have by now.",
     "reprocess": "Judge landed rows anew by the present catalog.",
+    "impact": "Say what a catalog would do to the messages of a lake.",
     "erase": "Remove the rows, records and dead letters of a person.",
     "tidy": "Bring small files of tables together, and remove old ones.",
     "sql": "Run one SELECT over a lake with DuckDB.",

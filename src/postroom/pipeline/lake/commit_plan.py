@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -73,9 +74,6 @@ class TablePlans:
     def __init__(self, lake: Lake, job: Job, folders: list[str]) -> None:
         self._lake = lake
         self._job = job
-        self._definitions: Mapping[str, Definition] = {
-            definition.xid: definition for definition in lake.catalog(job.catalog).definitions
-        }
         parents = sorted({folder.rpartition("/")[0] for folder in folders})
         found = lake.storage.map(lambda parent: _successors(lake, parent), parents)
         self._successors: dict[str, dict[str, list[int]]] = dict(zip(parents, found, strict=True))
@@ -84,6 +82,15 @@ class TablePlans:
         self._tables = {name: table for name, table in zip(names, tables, strict=True) if table is not None}
         self.with_text: list[str] = []
         self.text_for_times: list[str] = []
+
+    @functools.cached_property
+    def _definitions(self) -> Mapping[str, Definition]:
+        return {definition.xid: definition for definition in self._lake.catalog(self._job.catalog).definitions}
+
+    def target(self, folder: str, arrow_schema: bytes, definition: str) -> tuple[str, SchemaChange | None]:
+        """The table that rows with these columns would go to, and what that would change."""
+        schema = Schema.from_arrow(pa.ipc.read_schema(pa.py_buffer(arrow_schema))).to_json()
+        return self._choose(folder, self._generations(folder), schema, definition)
 
     def plan(
         self, folder: str, arrow_schema: bytes, files: list[WrittenFile]

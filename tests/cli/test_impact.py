@@ -1,0 +1,88 @@
+"""`postroom impact` over a lake that was made without Spark."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from postroom.catalog.catalog import open_catalog
+from postroom.cli.main import execute
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.lake.commit import commit_batch
+from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.worker.sort_task import write_batch
+
+OVEN = """
+messagegroups:
+  ovens:
+    messages:
+      temperature:
+        envelope: CloudEvents/1.0
+        envelopemetadata: {{ type: {{ value: temperature }} }}
+        dataschemaformat: JsonSchema/draft-07
+        dataschema: {{ type: object, properties: {{ celsius: {{ type: {type} }} }} }}
+"""
+XID = "/messagegroups/ovens/messages/temperature"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with catalogs, and a lake with ten temperatures, one of them no whole number."""
+    monkeypatch.chdir(tmp_path)
+    for name, kind in {"old": "number", "strict": "integer", "same": "number"}.items():
+        (tmp_path / f"{name}.yaml").write_text(OVEN.format(type=kind))
+    event = {"specversion": "1.0", "source": "/ovens", "type": "temperature"}
+    lines = [json.dumps(event | {"id": str(n), "data": {"celsius": n or 0.5}}).encode() for n in range(10)]
+    columns = {"source": ["ovens"] * 10, "position": list(range(10)), "value": pa.array(lines, pa.binary())}
+    lake = create_lake(tmp_path / "lake")
+    digest = lake.keep_catalog(open_catalog(str(tmp_path / "old.yaml")).compiled)
+    job = Job(lake.url, digest, "strict", "run1", 0, datetime.now(UTC), keep_records=True)
+    commit_batch(lake, job, "ovens", [write_batch(job, [pa.RecordBatch.from_pydict(columns)])])
+    return tmp_path
+
+
+def test_a_message_that_would_die_is_a_negative_answer(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["impact", "strict.yaml", "--lake", "lake"]) == 1
+    text = capsys.readouterr().out
+    assert "10 landed messages: 0 that the change cannot concern, 10 judged." in text
+    assert "/data/celsius must be integer but is 0.5" in text
+    assert execute(["impact", "same.yaml", "--lake", "lake"]) == 0
+
+
+def test_json_has_everything(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["impact", "strict.yaml", "--against", "old.yaml", "--lake", "lake", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["dying"] == {"count": 1, "low": 1, "high": 1}
+    assert report["definitions"][0]["definition"] == XID
+    assert report["changes"][0]["kind"] == "breaking for producers"
+    assert report["deaths"][0]["sample"]["record"].startswith("{")
+
+
+def test_markdown_is_a_comment(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["impact", "strict.yaml", "--against", "old.yaml", "--lake", "lake", "--markdown", "--samples", "masked"]
+    assert execute(command) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("### Impact on real messages\n\n- 10 landed messages")
+    assert f"| `{XID}` | changed | 10 | 1 | 0 | 0 | 0 | breaking |" in text
+    assert "0.5" not in text.partition("On paper:")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["old.yaml", "--lake", "nowhere"], "there is no such folder"),
+        (["nowhere.yaml", "--lake", "lake"], "nowhere.yaml"),
+        (["old.yaml", "--lake", "lake", "--sample", "5", "--all"], "do not go together"),
+        (["old.yaml", "--lake", "lake", "--sample", "0"], "--sample"),
+        (["old.yaml", "--lake", "lake", "--since", "yesterday"], "is no age"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(
+    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert execute(["impact", *arguments]) == 2
+    assert sentence in capsys.readouterr().err
