@@ -141,6 +141,18 @@ def test_a_media_type_that_the_document_implies_is_no_loss(tmp_path: Path, capsy
     assert loss.why == "0.5 files do not state the media type of a schema"
 
 
+@pytest.mark.audit("services-B11")
+def test_defaults_of_options_that_0_5_does_not_know_are_no_loss() -> None:
+    options = {"method": "POST", "apikeyin": "header", "plainscheme": "basic"}
+    endpoint = {"usage": ["consumer"], "protocol": "HTTP/1.1", "protocoloptions": options}
+    written = write_tree({"endpoints": {"e": endpoint}}, "0.5-service")
+    assert (written.losses, written.document["endpoints"]["e"]["config"]["options"]) == ((), {"method": "POST"})
+    (loss,) = write_tree(
+        {"endpoints": {"e": endpoint | {"protocoloptions": {"apikeyin": "query"}}}}, "0.5-service"
+    ).losses
+    assert loss.place == "/endpoints/e/protocoloptions/apikeyin"
+
+
 @pytest.mark.audit("services-A5")
 def test_documents_in_base64_are_read_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     version = {"id": "1", "schemaBase64": "/v8A"}

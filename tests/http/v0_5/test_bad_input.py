@@ -281,6 +281,12 @@ REFUSED: list[tuple[str, Any, str, str]] = [
         "config.options.clean-session",
         "/config/options/clean-session",
     ),
+    (
+        "/endpoints",
+        {"config": {"protocol": "MQTT/5.0", "options": {"clean-session": 1}}},
+        "config.options.clean-session",
+        "/config/options/clean-session",
+    ),
     ("/endpoints", {"definitionGroups": ["a b"]}, "definitionGroups[0]", "/definitionGroups/0"),
     ("/endpoints", {"deprecated": {"removal": "soon"}}, "deprecated.removal", "/deprecated/removal"),
     (

@@ -21,6 +21,13 @@ _MQTT_5 = {"clean-session": "cleanstart"}  # 1.0 calls the flag as MQTT 5 does
 _CONFIG = ("protocol", "endpoints", "options", "strict")
 
 
+def default_options(endpoint: Tree) -> Tree:
+    """What the options of an endpoint are where nobody writes them; a registry does when it stores the endpoint."""
+    model = PRESENT_OPTIONS.get(canonical_protocol(str(endpoint.get("protocol") or "")), {})
+    stated = {name: one["default"] for name, one in model.get("attributes", {}).items() if "default" in one}
+    return {"deployed": True, **stated}  # 1.0-rc4: an endpoint is there unless it says otherwise
+
+
 def read_endpoint(endpoint: Tree, *, v0_5: bool) -> Tree:
     """An endpoint of any age in the form of 1.0-rc4."""
     read = dict(endpoint)

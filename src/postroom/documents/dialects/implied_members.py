@@ -6,6 +6,7 @@ from functools import partial
 
 from postroom.documents.dialects import name_tables
 from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.endpoints import default_options
 from postroom.documents.dialects.walk_tree import map_objects, objects
 from postroom.messages.definitions.catalog_tree import default_version, version_age
 
@@ -19,7 +20,22 @@ def without_implied(tree: Tree) -> Tree:
     for group_type, inner in name_tables.RESOURCES.items():
         if isinstance(tree.get(group_type), dict):
             plain[group_type] = map_objects(tree[group_type], "", partial(_group, inner))
+    plain |= {"endpoints": map_objects(plain["endpoints"], "", _without_new_defaults)} if "endpoints" in plain else {}
     return plain
+
+
+def _without_new_defaults(endpoint: Tree, _: str) -> Tree:
+    """An endpoint without options that 0.5 has no word for and that a registry fills in, where they are as it does."""
+    options = endpoint.get("protocoloptions")
+    if not isinstance(options, dict):
+        return endpoint
+    implied = default_options(endpoint)
+    kept = {
+        name: one
+        for name, one in options.items()
+        if name not in name_tables.RC4_ENDPOINT_OPTIONS or name not in implied or one != implied[name]
+    }
+    return {**endpoint, "protocoloptions": kept}
 
 
 def _group(inner: str, group: Tree, _: str) -> Tree:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from postroom.documents.dialects.endpoints import default_options
 from postroom.documents.dialects.name_tables import RESOURCES
 from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.dialects.references import as_xid
@@ -27,7 +28,6 @@ from postroom.messages.definitions.catalog_tree import Tree, default_version
 from postroom.messages.definitions.inheritance import BASE_NAMES, envelope_of
 from postroom.model.json_pointers import pointer
 from postroom.model.messaging import MESSAGING
-from postroom.model.messaging_options import ENDPOINT_OPTIONS
 from postroom.protocols.protocol_table import canonical_protocol
 
 _EDITORIAL = frozenset(("name", "description", "documentation", "icon", "labels"))
@@ -284,7 +284,7 @@ def _address(item: Any) -> Any:
 
 def _endpoint_option_changes(place: str, old: Tree, new: Tree) -> Iterator[CatalogChange]:
     written, now_written = (_object(one.get("protocoloptions")) for one in (old, new))
-    options, now_options = {**_default_options(old), **written}, {**_default_options(new), **now_written}
+    options, now_options = {**default_options(old), **written}, {**default_options(new), **now_written}
     for name in {**written, **now_written}:
         before, after = options.get(name, NOTHING), now_options.get(name, NOTHING)
         if before == after:
@@ -296,13 +296,6 @@ def _endpoint_option_changes(place: str, old: Tree, new: Tree) -> Iterator[Catal
         if name == "deployed" and after is False:
             impact, reason = BOTH, "the endpoint is not there any more."
         yield CatalogChange(place + pointer((name,)), action(before, after), impact, reason)
-
-
-def _default_options(endpoint: Tree) -> Tree:
-    """What the options of an endpoint are where nobody writes them; a registry does when it stores the endpoint."""
-    model = ENDPOINT_OPTIONS.get(canonical_protocol(str(endpoint.get("protocol") or "")), {})
-    stated = {name: one["default"] for name, one in model.get("attributes", {}).items() if "default" in one}
-    return {"deployed": True, **stated}  # 1.0-rc4: an endpoint is there unless it says otherwise
 
 
 def _payload_changes(

@@ -54,6 +54,7 @@ _V0_5_NAMES = {
     **name_tables.OLD_MESSAGE_ATTRIBUTES,
     **{ours: theirs for theirs, ours in name_tables.ENDPOINT_OPTIONS.items()},
     "cleanstart": "clean-session",
+    "bootstrap.servers": "endpoints",
     "envelopemetadata": "metadata",
     "protocoloptions": "message",
     "envelope": "format",
@@ -71,7 +72,7 @@ _SERVICE_NAMES = {
 # "envelope" and "protocol" are names of members only where something is said about what they are.
 _WORDS = r"\b(?:envelope|protocol)(?= is\b| out\b)"
 _NAME = re.compile(
-    rf"\b(?:{'|'.join(name for name in _SERVICE_NAMES if name not in ('envelope', 'protocol'))})\b|{_WORDS}"
+    rf"\b(?:{'|'.join(re.escape(name) for name in _SERVICE_NAMES if name not in ('envelope', 'protocol'))})\b|{_WORDS}"
 )
 
 

@@ -17,7 +17,7 @@ _COMMON = {
     **dict.fromkeys(("endpointid", "messagegroupid", "schemagroupid", "messageid", "schemaid"), "id"),
 }
 _OF_MESSAGES = {**OLD_MESSAGE_ATTRIBUTES, "basemessage": "uri", "protocol": "format"}
-_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
+_OPTIONS = {**{ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}, "cleanstart": "clean-session"}
 _BROKERS = ("endpoints", "0", "bootstrap.servers")
 _STEP = re.compile(r"bootstrap\.servers|\[\d+\]|[^.\[\]]+")
 # Names of 1.0 that a sentence may have, and that are no words otherwise.
