@@ -55,7 +55,7 @@ long: search postgres ## Run what takes too long for every day: new random input
 	@CONNECT=1 $(BIN)/python -m pytest tests/pipeline/spark/test_connect.py
 	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
 	@KAFKA_MESSAGES=200000 $(BIN)/python -m pytest tests/integration/test_kafka_estate.py
-	@FRANZ_GO=1 $(BIN)/python -m pytest tests/http/confluent/test_other_clients.py
+	@FRANZ_GO=1 NODE_CLIENT=1 $(BIN)/python -m pytest tests/http/confluent/test_other_clients.py
 	@$(BIN)/python -m tests.endurance.fuzz_run --requests 100000
 	@KILLS=50 $(BIN)/python -m pytest -s tests/endurance/test_write_storm.py
 	@ROUNDS=400 $(BIN)/python -m pytest -s tests/endurance/test_concurrency.py

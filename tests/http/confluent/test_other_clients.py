@@ -1,4 +1,5 @@
-"""Clients that are not Python's: the schema registry client of franz-go, and the requests that web tools send."""
+"""Clients that are not Python's: the schema registry clients of franz-go and of Confluent for JavaScript, and the
+requests that web tools send."""
 
 from __future__ import annotations
 
@@ -21,6 +22,8 @@ from tests.http.confluent.subject_client import MEDIA_TYPE, SubjectClient, avro
 from tests.http.requests import AsgiClient
 
 PROGRAM = Path(__file__).with_name("franz_go") / "main.go"
+SCRIPT = Path(__file__).with_name("node") / "main.js"
+NODE_CLIENT = "@confluentinc/schemaregistry@1.10.1"
 SAYS = """versions 1 2 true
 by id true AVRO
 lookup 1 true
@@ -30,6 +33,18 @@ level NONE
 uses true
 deleted [1 2] [1 2]
 gone true 40401
+"""
+NODE_SAYS = """versions [ 1, 2 ] true
+lookup true
+latest true
+compatible false
+level NONE
+avro true {"id":"a","heat":250}
+reference {"lock":{"bolt":"steel"}}
+json {"loaves":12}
+wrong refused
+unknown [ 404, 40401 ]
+deleted [ 1, 2 ] [ 1, 2 ]
 """
 
 
@@ -60,6 +75,28 @@ def test_franz_go(franz_go: Path, registry_url: str) -> None:
         [franz_go, registry_url, f"ovens-{uuid.uuid4().hex}"], capture_output=True, text=True, check=False, timeout=60
     )
     assert run.stdout == SAYS, run.stderr
+
+
+@pytest.fixture
+def node_client(tmp_path: Path) -> Path:
+    """The script, with the packages that it needs."""
+    if not os.environ.get("NODE_CLIENT"):
+        pytest.skip("takes too long for every day: NODE_CLIENT=1, as `make long` says, installs its packages")
+    if shutil.which("npm") is None:
+        pytest.skip("NOT HERE: Node.js; the schema registry client of Confluent for JavaScript did not run")
+    shutil.copy(SCRIPT, tmp_path)
+    (tmp_path / "package.json").write_text('{"private": true}')
+    install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", NODE_CLIENT]
+    run = subprocess.run(install, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    if run.returncode != 0:
+        pytest.skip(f"NOT HERE: the packages of {NODE_CLIENT}; it did not run: {run.stderr[-200:]}")
+    return tmp_path / SCRIPT.name
+
+
+def test_the_client_of_confluent_for_javascript(node_client: Path, registry_url: str) -> None:
+    command = ["node", node_client, registry_url, f"ovens-{uuid.uuid4().hex}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert run.stdout == NODE_SAYS, run.stderr
 
 
 def test_a_web_tool_finds_its_way(subjects: SubjectClient) -> None:
