@@ -130,6 +130,16 @@ def test_a_topic_is_followed_over_a_restart_of_the_broker(
     # The same topic again, from where the other process stopped, and to its end.
     produce(kafka, range(200, 210))
     checkpoint = str(next((tmp_path / "lake" / "_checkpoints").iterdir()))
+    dry = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--checkpoint", checkpoint, "--dry-run", "--json")
+    output, errors = dry.communicate(timeout=300)
+    told = json.loads(output)
+    assert told["parts"] == [{"name": f"{TOPIC}/0", "bytes": 0, "first": 200, "end": 210}], errors
+    assert (told["judged"], told["is_all"], [one["rows"] for one in told["landed"]]) == (10, True, [9])
+    assert [(one["outcome"], one["reason"], one["letters"]) for one in told["dead"]] == [("invalid", "payload_type", 1)]
+    dry = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--dry-run", "--sample", "30")
+    output, errors = dry.communicate(timeout=300)
+    last = "Judged 30 messages, a sample: 27 would land, 3 would be dead. Nothing was written."
+    assert (dry.returncode, output.splitlines()[-1]) == (0, last), errors
     again = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--checkpoint", checkpoint)
     output, errors = again.communicate(timeout=300)
     assert (again.returncode, output.splitlines()[-1]) == (0, "read 10 = landed 9 + dead 1"), errors

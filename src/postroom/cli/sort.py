@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from postroom.cli.command import key_option, postroom_command, registry_option, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table
+from postroom.cli.output import progress as show_progress
 from postroom.errors import BadFlag
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from postroom.pipeline import LedgerEntry
+    from postroom.pipeline.dry_run import DryRun
     from postroom.pipeline.monitoring.progress import Progress
     from postroom.pipeline.monitoring.watcher import Watcher
 
@@ -51,6 +53,15 @@ if TYPE_CHECKING:
     metavar="[HOST:]PORT",
     help="Answer Prometheus here, at /metrics, while --follow runs; 127.0.0.1 unless a host is given, 0: a free port.",
 )
+@click.option("--dry-run", is_flag=True, help="Say what would be read and what would become of it; nothing is written.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=10_000,
+    metavar="N",
+    show_default=True,
+    help="How many records --dry-run judges, from the beginning of each file or partition; 0: all.",
+)
 @click.option("--partition-by-date", is_flag=True, help="New tables are partitioned by the day of landing.")
 @click.option("--json", "as_json", is_flag=True, help="The ledger entry as JSON instead of tables.")
 @setting("nulls", "strict|absent")
@@ -74,6 +85,8 @@ def command(
     every: float,
     checkpoint: str | None,
     metrics_port: str | None,
+    dry_run: bool,
+    sample: int,
     partition_by_date: bool,
     as_json: bool,
     nulls: str | None,
@@ -127,10 +140,29 @@ def command(
         open_storage(checkpoint, "a checkpoint", store)
     if not chosen.startswith(CONNECT):
         find_java_home()
-    create_lake(lake, store)
+    if not dry_run:
+        create_lake(lake, store)
     # An application that is there has its libraries, or not; nobody can give it more.
     configuration = options if inside_spark() else with_jars(options, opened.configuration)
     quiet = logging.getLogger("postroom").level >= logging.ERROR
+    if dry_run:
+        from postroom.pipeline.dry_run import dry_run as look
+
+        session = spark_session(settings.master, configuration=configuration, settings=settings)
+        with session if opened.needs_spark else nullcontext() as spark, show_progress("judging a sample", quiet):
+            found = look(
+                opened,
+                watch,
+                lake,
+                spark=spark,
+                nulls=settings.nulls,
+                checkpoint=checkpoint,
+                follow=follow,
+                sample=sample,
+                storage_options=store,
+            )
+        print_json(found) if as_json else print_dry_run(found)
+        return
     with (
         Progress(quiet=quiet) as progress,
         watching(progress, metrics_port, follow=follow, quiet=quiet) as watcher,
@@ -212,6 +244,35 @@ def pages_of(spark: SparkSession) -> str:
     from postroom.pipeline.spark.worker_calls import is_connect
 
     return "" if is_connect(spark) else spark.sparkContext.uiWebUrl or ""
+
+
+# Files, or partitions, that are named one by one.
+MOST_PARTS = 20
+
+
+def print_dry_run(found: DryRun) -> None:
+    """What a run would do, for people."""
+    from postroom.pipeline.sources.lag import sized
+    from postroom.pipeline.summary import counted
+
+    if found.parts and found.parts[0].end is not None:
+        rows: list[tuple[Any, ...]] = [(part.name, part.first, part.end) for part in found.parts[:MOST_PARTS]]
+        print_table("Would be read", ("partition", "from offset", "to before"), rows)
+    elif found.parts:
+        print_table(
+            "Would be read", ("file", "size"), [(part.name, sized(part.bytes)) for part in found.parts[:MOST_PARTS]]
+        )
+    if len(found.parts) > MOST_PARTS:
+        click.echo(f"… and {len(found.parts) - MOST_PARTS:,} more.")
+    if found.landed:
+        rows = [(one.message, one.table, one.rows, f"{one.change} {one.detail}".strip()) for one in found.landed]
+        print_table("Would land", ("message", "table", "rows", "change of the table"), rows)
+    if found.dead:
+        rows = [(one.outcome, one.reason, one.message, one.letters) for one in found.dead]
+        print_table("Would be dead letters", ("outcome", "first reason", "message", "letters"), rows)
+    landed, dead = sum(one.rows for one in found.landed), sum(one.letters for one in found.dead)
+    judged = f"Judged {counted(found.judged, 'message')}, {'which is all' if found.is_all else 'a sample'}"
+    click.echo(f"{judged}: {landed:,} would land, {dead:,} would be dead. Nothing was written.")
 
 
 def print_entry(entry: LedgerEntry, lake: str) -> None:

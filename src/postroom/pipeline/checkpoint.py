@@ -76,6 +76,21 @@ def open_checkpoint(
         yield Checkpoint(storage, stream, (found or wanted).run, found is not None)
 
 
+@contextmanager
+def look_at_checkpoint(
+    place: str | Path, lake: str, source: str, catalog: str = "", options: Mapping[str, str] | None = None
+) -> Iterator[Checkpoint | None]:
+    """The checkpoint at a place as it is, for who only reads it; None where there is none yet."""
+    storage = open_storage(place, "a checkpoint", options)
+    found = _read(storage)
+    if found is None:
+        yield None
+        return
+    _compare(storage, found, Identity(found.run, lake, source, catalog))
+    with _stream_folder(storage) as stream:
+        yield Checkpoint(storage, stream, found.run, True)
+
+
 def default_checkpoint(lake: Lake, source: str) -> str:
     """Where the checkpoint of a source lies when nobody says."""
     return f"{lake.url}/{CHECKPOINTS}/{hashlib.sha256(source.encode()).hexdigest()[:16]}"

@@ -136,7 +136,7 @@ def create_lake(place: Place, options: Mapping[str, str] | None = None) -> Lake:
     return lake
 
 
-def _check_store(lake: Lake, place: str) -> None:
+def _check_store(lake: Lake, place: str, *, is_made: bool = True) -> None:
     """Raise unless a lake can be where an object store shall have one."""
     from postroom.pipeline.storage.object_store import ObjectStorage
 
@@ -145,7 +145,7 @@ def _check_store(lake: Lake, place: str) -> None:
         raise LakeRefused(
             "there are objects in this place, but it is not a lake.", place=place, remedy="Name an empty prefix."
         )
-    if isinstance(store, ObjectStorage):
+    if is_made and isinstance(store, ObjectStorage):
         store.check_conditions(MANIFESTS)
 
 
@@ -160,6 +160,25 @@ def open_lake(place: Place, options: Mapping[str, str] | None = None) -> Lake:
     if not _is_lake(lake.storage):
         raise LakeRefused("this is not a lake.", place=str(place), remedy="`postroom sort` makes one.")
     return lake
+
+
+def find_lake(place: Place, options: Mapping[str, str] | None = None) -> Lake | None:
+    """The lake at a place, or None where there is nothing yet; refuses a place that holds something else."""
+    if isinstance(place, Lake):
+        return place
+    lake = Lake(open_storage(place, "a lake", options))
+    if _is_lake(lake.storage):
+        return lake
+    folder = lake.storage.folder
+    if folder is None:
+        _check_store(lake, str(place), is_made=False)
+    elif folder.is_file():
+        raise LakeRefused("this is a file; a lake is a folder.", place=str(place))
+    elif folder.exists() and any(folder.iterdir()):
+        raise LakeRefused(
+            "this folder is not empty and not a lake.", place=str(place), remedy="Name a new or empty folder."
+        )
+    return None
 
 
 def _is_lake(storage: Storage) -> bool:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from postroom.pipeline.sources.file_ranges import frame_of_files
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
-from postroom.pipeline.sources.pending_files import Backlog
-from postroom.pipeline.sources.record_files import check_readable, find_files, is_record_file, local_path
+from postroom.pipeline.sources.pending_files import Backlog, noted_files
+from postroom.pipeline.sources.preview import Preview, preview_files
+from postroom.pipeline.sources.record_files import check_readable, find_files, is_record_file, local_path, record_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from postroom.pipeline.checkpoint import Checkpoint
 
 # What one batch of a stream reads at most: what is done again when a run dies.
 BYTES_OF_BATCH = 4 * 1024 * 1024 * 1024
@@ -23,6 +26,7 @@ class FileSource:
     """A record file, or a folder of them that may grow. Workers read the files; Spark only lists them."""
 
     configuration: Mapping[str, str] = {}
+    needs_spark = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,6 +81,12 @@ class FileSource:
     def cluster(self, spark: SparkSession) -> str:
         """The path of a file says where its records came from."""
         return ""
+
+    def preview(self, spark: SparkSession | None, kept: Checkpoint | None, most: int) -> Preview:
+        """The files that no batch has taken yet."""
+        taken = set(noted_files(kept.stream)) if kept is not None else set()
+        files = sorted(path for path in record_files(self.path) if path not in taken)
+        return preview_files([(path, Path(path).stat().st_size) for path in files], most)
 
     def lag(self, reached: Reached) -> Lags:
         """Files that no batch has taken yet, and what is left of the batch at work."""

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
-from postroom.errors import MissingSystem, ServiceUnreachable, SourceUnknown
+from postroom.errors import BadFlag, LakeRefused, MissingSystem, ServiceUnreachable, SourceUnknown
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
+from postroom.pipeline.sources.preview import BYTES, ROWS, Part, Preview
 from postroom.pipeline.sources.source import frame_of_records
 from postroom.pipeline.spark.jars import Libraries, find_jars
+from postroom.pipeline.worker.batch import WorkerBatch
+from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.settings import load_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from postroom.pipeline.checkpoint import Checkpoint
 
 # Not every patch release of Spark comes with a connector of its own; that of 4.2.0 serves all of 4.2. Spark has these:
 _OWN = (
@@ -86,12 +93,21 @@ ANSWER_TIMEOUT_S = 30
 PORT = 9092
 
 
+# A topic and one of its partitions.
+Partition = tuple[str, int]
+
+
 class KafkaSource(msgspec.Struct, frozen=True):
     """Topics of a broker; headers and keys are part of the records."""
 
     servers: tuple[str, ...]
     topics: tuple[str, ...]
     options: dict[str, str]
+
+    @property
+    def needs_spark(self) -> bool:
+        """Its connector is one of Spark's."""
+        return True
 
     @property
     def name(self) -> str:
@@ -140,6 +156,52 @@ class KafkaSource(msgspec.Struct, frozen=True):
         """The cluster as it calls itself, whichever of its brokers is asked; `kafka:/` where it has no name."""
         return f"kafka://{cluster_id(spark, self._options(frozenset()), self._cluster)}".removesuffix("/")
 
+    def preview(self, spark: SparkSession | None, kept: Checkpoint | None, most: int) -> Preview:
+        """The offsets from where a run would begin to the newest of now, and the first records from there."""
+        if spark is None:
+            raise LakeRefused("only Spark reads Kafka.", place=self.name)
+        options = self._options(frozenset())
+        first, end = read_offsets(spark, options, self.topics, self._cluster)
+        begin = dict(end if options["startingOffsets"] == "latest" else first)
+        begin |= self._begun(kept, options["startingOffsets"])
+        parts = {part: (min(begin.get(part, first[part]), end[part]), end[part]) for part in sorted(end)}
+        full = {part: bounds for part, bounds in parts.items() if bounds[0] < bounds[1]}
+        shown = [Part("/".join(map(str, part)), first=start, end=stop) for part, (start, stop) in parts.items()]
+        each = -(-most // max(len(full), 1)) if most else 0
+        cut = ["/".join(map(str, part)) for part, (start, stop) in full.items() if each and stop - start > each]
+        return Preview(shown, self._sampled(spark, full, each), cut)
+
+    def _begun(self, kept: Checkpoint | None, starting: str) -> dict[Partition, int]:
+        """Offsets that a checkpoint has reached, or that an option names."""
+        if kept is not None:
+            return _by_partition(committed_offsets(kept.stream))
+        if any(name.lower().endswith("timestamp") for name in self.options):
+            raise BadFlag(
+                "a dry run does not know which offsets these times are.",
+                place=self.name,
+                remedy="Give startingOffsets, or leave the option out.",
+            )
+        return {} if starting in ("earliest", "latest") else _by_partition(starting)
+
+    def _sampled(
+        self, spark: SparkSession, parts: dict[Partition, tuple[int, int]], each: int
+    ) -> Iterator[WorkerBatch]:
+        while parts:
+            piece = {part: (first, min(first + (each or ROWS), end)) for part, (first, end) in parts.items()}
+            options = self._options(OF_A_STREAM) | {
+                "startingOffsets": _offsets_text(piece, 0),
+                "endingOffsets": _offsets_text(piece, 1),
+            }
+            options.pop("subscribe")
+            wanted: dict[str, list[int]] = {}
+            for topic, number in piece:
+                wanted.setdefault(topic, []).append(number)
+            options["assign"] = msgspec.json.encode(wanted).decode()
+            frame = frame_of_records(spark.read.format("kafka").options(**options).load(), self._cluster)
+            yield from read_batches(frame.toArrow().to_batches(), ROWS, BYTES)
+            left = {part: (piece[part][1], end) for part, (_, end) in parts.items() if piece[part][1] < end}
+            parts = {} if each else left
+
     def lag(self, reached: Reached) -> Lags:
         """Records behind the newest ones, by topic."""
         newest, ours = _offsets(reached.latest), _offsets(reached.end)
@@ -183,6 +245,22 @@ def cluster_id(spark: SparkSession, options: Mapping[str, str], place: str) -> s
     from py4j.protocol import Py4JJavaError
 
     java: Any = spark.sparkContext._jvm
+    try:
+        with _admin_client(spark, options) as client:
+            named = client.describeCluster().clusterId()
+            return named.get(ANSWER_TIMEOUT_S, java.java.util.concurrent.TimeUnit.SECONDS) or ""
+    except Py4JJavaError as error:  # of bad options Spark has more to say
+        reported = str(error.java_exception.toString())
+        # Once with it and once without would be two ids for one record.
+        if any(sign in reported for sign in OUTAGES):
+            raise ServiceUnreachable(f"the brokers do not answer: {reported}", place=place) from None
+        return ""
+
+
+@contextmanager
+def _admin_client(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Any]:
+    """Kafka's own client for questions about topics, in Spark's Java."""
+    java: Any = spark.sparkContext._jvm
     properties = java.java.util.Properties()
     for name, value in options.items():
         if name.startswith("kafka."):
@@ -193,20 +271,58 @@ def cluster_id(spark: SparkSession, options: Mapping[str, str], place: str) -> s
         raise MissingSystem(
             "this Spark was started without its connector for Kafka.", remedy=f"Start it with --packages {_CONNECTOR}."
         ) from None
-    except Py4JJavaError:  # of bad options Spark has more to say
-        return ""
     try:
-        return (
-            client.describeCluster().clusterId().get(ANSWER_TIMEOUT_S, java.java.util.concurrent.TimeUnit.SECONDS) or ""
-        )
-    except Py4JJavaError as error:
-        reported = str(error.java_exception.toString())
-        # Once with it and once without would be two ids for one record.
-        if any(sign in reported for sign in OUTAGES):
-            raise ServiceUnreachable(f"the brokers do not answer: {reported}", place=place) from None
-        return ""
+        yield client
     finally:
         client.close(java.java.time.Duration.ZERO)
+
+
+def read_offsets(
+    spark: SparkSession, options: Mapping[str, str], topics: Sequence[str], place: str
+) -> tuple[dict[Partition, int], dict[Partition, int]]:
+    """The earliest and the next offset of each partition of some topics, as the brokers say at this moment."""
+    from py4j.protocol import Py4JJavaError
+
+    java: Any = spark.sparkContext._jvm
+    admin = java.org.apache.kafka.clients.admin
+    try:
+        with _admin_client(spark, options) as client:
+            described = client.describeTopics(java.java.util.ArrayList(list(topics))).allTopicNames()
+            found = described.get(ANSWER_TIMEOUT_S, java.java.util.concurrent.TimeUnit.SECONDS)
+            names = [(str(topic), info.partition()) for topic, about in found.items() for info in about.partitions()]
+            partitions = {name: java.org.apache.kafka.common.TopicPartition(*name) for name in names}
+            answers: list[dict[Partition, int]] = []
+            for spec in (admin.OffsetSpec.earliest(), admin.OffsetSpec.latest()):
+                asked = java.java.util.HashMap()
+                for partition in partitions.values():
+                    asked.put(partition, spec)
+                offsets = (
+                    client.listOffsets(asked).all().get(ANSWER_TIMEOUT_S, java.java.util.concurrent.TimeUnit.SECONDS)
+                )
+                answers.append({name: offsets.get(partition).offset() for name, partition in partitions.items()})
+    except Py4JJavaError as error:
+        reported = str(error.java_exception.toString())
+        if "UnknownTopicOrPartition" in reported:
+            raise SourceUnknown("there is no such topic yet.", place=f"{place}/{','.join(topics)}") from None
+        raise ServiceUnreachable(f"the brokers do not answer: {reported}", place=place) from None
+    return answers[0], answers[1]
+
+
+def committed_offsets(stream: Path) -> str:
+    """The offsets up to which batches were done, as Spark notes them; `{}` before the first."""
+    done = max((int(path.name) for path in (stream / "commits").glob("[0-9]*") if path.name.isdigit()), default=-1)
+    return (stream / "offsets" / str(done)).read_text().splitlines()[2] if done >= 0 else "{}"
+
+
+def _by_partition(text: str) -> dict[Partition, int]:
+    return {(topic, int(number)): n for topic, some in _offsets(text).items() for number, n in some.items() if n >= 0}
+
+
+def _offsets_text(parts: Mapping[Partition, tuple[int, int]], which: int) -> str:
+    found: dict[str, dict[str, int]] = {}
+    for (topic, number), bounds in parts.items():
+        found.setdefault(topic, {})[str(number)] = bounds[which]
+    return msgspec.json.encode(found).decode()
 
 
 def _offsets(text: str) -> dict[str, dict[str, int]]:

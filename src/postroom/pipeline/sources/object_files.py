@@ -22,6 +22,7 @@ from postroom.pipeline.monitoring.watcher import Watcher
 from postroom.pipeline.sources.file_ranges import cut_sized, frame_of_ranges, share_out
 from postroom.pipeline.sources.files import BYTES_OF_BATCH
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
+from postroom.pipeline.sources.preview import Preview, preview_files
 from postroom.pipeline.sources.record_files import HIDDEN, has_suffix, suffix_hint
 from postroom.pipeline.spark.workers import parallelism
 from postroom.pipeline.storage.interface import Storage, StoredFile
@@ -40,6 +41,7 @@ class ObjectFileSource:
     """The record files under a prefix, or one file; `files` reads them."""
 
     configuration: Mapping[str, str] = {}
+    needs_spark = False
 
     def __init__(self, place: ObjectStorage) -> None:
         self.name = place.url
@@ -90,6 +92,11 @@ class ObjectFileSource:
     def cluster(self, spark: SparkSession) -> str:
         """The address of a file says where its records came from."""
         return ""
+
+    def preview(self, spark: SparkSession | None, kept: Checkpoint | None, most: int) -> Preview:
+        """The files that no batch has taken yet."""
+        files = self.waiting(FileLog(kept.storage).taken if kept is not None else set())
+        return preview_files([(f"{self.files.url}/{file.path}", file.size) for file in files], most, self.files)
 
     def lag(self, reached: Reached) -> Lags:
         """Files that no batch has taken yet, and what is left of the batch at work."""

@@ -15,6 +15,9 @@ from postroom.pipeline.storage.open_storage import is_remote, open_storage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from postroom.pipeline.checkpoint import Checkpoint
+    from postroom.pipeline.sources.preview import Preview
+
 
 class Source(Protocol):
     """Something that has records: now, or now and later."""
@@ -22,6 +25,10 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """The source as the ledger and the checkpoint name it; no secrets in it."""
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether only Spark can look what is there."""
 
     @property
     def configuration(self) -> Mapping[str, str]:
@@ -44,6 +51,9 @@ class Source(Protocol):
 
     def answers(self) -> bool:
         """Whether it can be reached at present, as far as a short look can tell."""
+
+    def preview(self, spark: SparkSession | None, kept: Checkpoint | None, most: int) -> Preview:
+        """What a run would read, after a checkpoint if there is one, and a sample of at most about so many records."""
 
     def lag(self, reached: Reached) -> Lags:
         """What is still to do, by what people call the parts of a source; empty where nobody knows."""

@@ -108,10 +108,14 @@ def open_engine(
 ) -> tuple[Engine, Layouts]:
     """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
     compiled = CompiledCatalog.decode(lake.read(f"{CATALOGS}/{catalog}"))
-    engine = Engine(
-        compiled, nulls=nulls, max_record_mb=max_record_mb, keep_transport=True, keep_undeclared=keep_undeclared
+    return make_engine(compiled, nulls, max_record_mb, keep_undeclared), {}
+
+
+def make_engine(catalog: CompiledCatalog, nulls: str, max_record_mb: int, keep_undeclared: bool) -> Engine:
+    """The engine that sorts by a catalog."""
+    return Engine(
+        catalog, nulls=nulls, max_record_mb=max_record_mb, keep_transport=True, keep_undeclared=keep_undeclared
     )
-    return engine, {}
 
 
 class Tables:
