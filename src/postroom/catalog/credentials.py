@@ -40,21 +40,25 @@ def authorization_for(url: str, settings: Settings) -> str:
 
 def resolve_key(given: str) -> str:
     """A key that is given as such, as `env:NAME` or as `file:PATH`."""
+    key = resolve_reference(given, "key")
+    if not key.isascii() or not key.isprintable():
+        raise BadSetting("this is no key: it has characters that no header can have.", place="key")
+    return key
+
+
+def resolve_reference(given: str, place: str) -> str:
+    """What `env:NAME` or `file:PATH` stands for; anything else stands for itself."""
     if given.startswith(ENVIRONMENT):
         name = given.removeprefix(ENVIRONMENT)
         found = os.environ.get(name, "")
         if not found:
-            raise BadSetting(f"the variable {name} is not set.", place="key")
-    elif given.startswith(FILE):
+            raise BadSetting(f"the variable {name} is not set.", place=place)
+        return found.strip()
+    if given.startswith(FILE):
         path = Path(given.removeprefix(FILE)).expanduser()
         _require_private(path)
-        found = path.read_text(encoding="utf-8")
-    else:
-        found = given
-    key = found.strip()
-    if not key.isascii() or not key.isprintable():
-        raise BadSetting("this is no key: it has characters that no header can have.", place="key")
-    return key
+        return path.read_text(encoding="utf-8").strip()
+    return given.strip()
 
 
 class CredentialsFile:

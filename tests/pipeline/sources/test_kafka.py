@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,17 @@ from typing import Any
 import pytest
 
 from postroom.catalog.catalog import Catalog
-from postroom.errors import MissingSystem, ServiceUnreachable, SourceUnknown
+from postroom.errors import BadSetting, MissingSystem, ServiceUnreachable, SourceUnknown
 from postroom.pipeline import sort
-from postroom.pipeline.sources.kafka import KafkaSource, answers, parse_kafka
+from postroom.pipeline.sources.kafka import (
+    HIDDEN,
+    REDACTION,
+    SECRETS,
+    KafkaSource,
+    answers,
+    hide_secrets,
+    parse_kafka,
+)
 from postroom.pipeline.sources.lag import Lag, Reached
 from postroom.pipeline.sources.source import open_source
 
@@ -35,9 +44,75 @@ def test_brokers_topics_and_options_come_from_the_address() -> None:
     assert isinstance(open_source("kafka://one/orders"), KafkaSource)
 
 
-def test_the_name_holds_no_secret() -> None:
-    source = parse_kafka("kafka://one/orders?sasl.jaas.config=password")
+def test_what_is_secret_comes_from_files_or_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private, certificates = tmp_path / "jaas", tmp_path / "ca.pem"
+    private.write_text("module required password=hush;\n")
+    private.chmod(0o600)
+    certificates.write_text("-----BEGIN")
+    certificates.chmod(0o600)
+    monkeypatch.setenv("STORE_PASSWORD", "psst")
+    source = parse_kafka(
+        f"kafka://one/orders?sasl.jaas.config=file:{private}&ssl.truststore.password=env:STORE_PASSWORD"
+        f"&ssl.truststore.certificates=file:{certificates}&ssl.key.password=${{file:/x:y}}&client.id=env:me"
+    )
     assert source.name == "kafka://one:9092/orders"
+    assert "hush" not in repr(source)
+    assert "psst" not in repr(source)
+    options = source._options(frozenset())
+    assert options["kafka.sasl.jaas.config"] == "module required password=hush;"
+    assert options["kafka.ssl.truststore.password"] == "psst"
+    assert options["kafka.ssl.truststore.certificates"] == "-----BEGIN"
+    assert options["kafka.ssl.key.password"] == "${file:/x:y}"
+    assert options["kafka.client.id"] == "env:me"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "sasl.jaas.config",
+        "kafka.ssl.key.password",
+        "ssl.keystore.key",
+        "SSL.Truststore.Password",
+        "oauth.client.secret",
+    ],
+)
+def test_a_secret_in_the_address_is_refused_and_not_repeated(option: str) -> None:
+    with pytest.raises(SourceUnknown, match=r"is secret, and others can read it .* Write .*=file:PATH or") as raised:
+        parse_kafka(f"kafka://one/orders?{option}=hush")
+    assert "hush" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["kafka://me:hush@one:9092/orders", "kafka://me:hush@one:9092", "kafka://hush@one/a/b"]
+)
+def test_a_password_before_the_host_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(SourceUnknown, match="not for Kafka") as raised:
+        parse_kafka(address)
+    assert "hush" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("reference", "sentence"), [("env:NOT_SET", "NOT_SET is not set"), ("file:/none", "cannot be read")]
+)
+def test_a_secret_that_is_not_there_is_said_before_spark_starts(reference: str, sentence: str) -> None:
+    with pytest.raises(BadSetting, match=sentence):
+        parse_kafka(f"kafka://one/orders?sasl.jaas.config={reference}").check(follow=True)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_spark_hides_every_secret_and_what_it_hid_before(spark: Any) -> None:
+    before = spark.conf.get(REDACTION)
+    try:
+        spark.conf.set(REDACTION, "(?i)url")
+        hide_secrets(spark)
+        hide_secrets(spark)
+        hidden = spark.conf.get(REDACTION)
+    finally:
+        spark.conf.set(REDACTION, before)
+    assert hidden == f"{HIDDEN}|(?i)url"
+    for name in (*SECRETS, "ssl.key.password", "oauth.client.secret", "oauth.token"):
+        assert re.search(HIDDEN, f"kafka.{name}"), name
 
 
 @pytest.mark.parametrize("url", ["kafka://one", "kafka:///orders", "kafka://one/", "kafka://one/a/b"])

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
+from postroom.catalog.credentials import REFERENCES, resolve_reference
 from postroom.errors import BadFlag, LakeRefused, MissingSystem, ServiceUnreachable, SourceUnknown
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
 from postroom.pipeline.sources.preview import BYTES, ROWS, Part, Preview
@@ -88,6 +89,16 @@ OUTAGES = (
     "No resolvable bootstrap urls",
 )
 
+# Options of Kafka's client that are secret, and others that are long: both come from files or variables.
+SECRETS = frozenset({"sasl.jaas.config", "ssl.keystore.key"})
+SECRET_ENDINGS = (".password", ".secret", ".token")
+CERTIFICATES = frozenset({"ssl.truststore.certificates", "ssl.keystore.certificate.chain"})
+# Spark prints the options of a source in its plans, and shows them on its pages, but for those that this setting names.
+REDACTION = "spark.sql.redaction.options.regex"
+HIDDEN = r"(?i)jaas|keystore[.]key|password|secret|token"
+# What Kafka's client itself replaces, by one of the option config.providers.
+PLACEHOLDER = "${"
+
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 30
 PORT = 9092
@@ -125,7 +136,8 @@ class KafkaSource(msgspec.Struct, frozen=True):
         return {"spark.jars": ",".join(path.as_uri() for path in found)}
 
     def check(self, *, follow: bool) -> None:
-        """Raise when no broker answers at all."""
+        """Raise when no broker answers at all, or a secret is not where it should be."""
+        self._options(frozenset())
         if not self.answers():
             raise ServiceUnreachable(
                 "no broker answers there.", place=self._cluster, remedy="Is it running, and is the port right?"
@@ -133,11 +145,13 @@ class KafkaSource(msgspec.Struct, frozen=True):
 
     def records(self, spark: SparkSession) -> DataFrame | None:
         """All records between the first offset and the last one of this moment."""
+        hide_secrets(spark)
         reader = spark.read.format("kafka").options(**self._options(OF_A_STREAM))
         return self.batch(reader.load())
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """Records as they come."""
+        hide_secrets(spark)
         return spark.readStream.format("kafka").options(**self._options(OF_A_BATCH)).load()
 
     def batch(self, frame: DataFrame) -> DataFrame | None:
@@ -213,7 +227,8 @@ class KafkaSource(msgspec.Struct, frozen=True):
             "subscribe": ",".join(self.topics),
             "includeHeaders": "true",
         }
-        return {name: value for name, value in {**DEFAULTS, **self.options, **fixed}.items() if name not in unwanted}
+        chosen = {**DEFAULTS, **self.options, **fixed}
+        return {name: _value(name, given) for name, given in chosen.items() if name not in unwanted}
 
 
 def parse_kafka(url: str) -> KafkaSource:
@@ -222,12 +237,27 @@ def parse_kafka(url: str) -> KafkaSource:
         parts = urlsplit(url)  # several hosts, so it is no URL as others are
     except ValueError:
         raise SourceUnknown("this is no address.", place=_bare(url), remedy="It is kafka://host:port/topic.") from None
+    if "@" in parts.netloc:
+        raise SourceUnknown(
+            "a user or password in an address is not for Kafka, and others can read it on the command line.",
+            place="kafka://",
+            remedy="Give the option sasl.jaas.config=file:PATH or env:NAME.",
+        )
     topics = tuple(unquote(topic) for topic in parts.path.strip("/").split(",") if topic)
     servers = tuple(_with_port(server) for server in parts.netloc.split(",") if server)
     if not topics or not servers or "/" in parts.path.strip("/"):
         raise SourceUnknown("this names no topic.", place=_bare(url), remedy="It is kafka://host:port/topic.")
     options = {_option(name, url): value for name, value in parse_qsl(parts.query, keep_blank_values=True)}
+    for name, value in options.items():
+        _check_secret(name.removeprefix("kafka."), value, url)
     return KafkaSource(servers, topics, options)
+
+
+def hide_secrets(spark: SparkSession) -> None:
+    """Keep secret options out of all plans of a session, whoever made it."""
+    others = spark.conf.get(REDACTION, "") or ""
+    if HIDDEN not in others:
+        spark.conf.set(REDACTION, f"{HIDDEN}|{others}" if others else HIDDEN)
 
 
 def answers(server: str) -> bool:
@@ -356,5 +386,25 @@ def _option(name: str, url: str) -> str:
     )
 
 
+def _check_secret(name: str, value: str, url: str) -> None:
+    """Refuse a secret that everybody sees who looks at the processes of this machine, or into a script."""
+    is_secret = name.lower() in SECRETS or name.lower().endswith(SECRET_ENDINGS)
+    if is_secret and value and not value.startswith((*REFERENCES, PLACEHOLDER)):
+        raise SourceUnknown(
+            f"the option {name} is secret, and others can read it on the command line.",
+            place=_bare(url),
+            remedy=f"Write {name}=file:PATH or {name}=env:NAME, and put the value there.",
+        )
+
+
+def _value(name: str, given: str) -> str:
+    """The value of an option; what is secret or long may be in a file or a variable, and is read when it is needed."""
+    bare = name.removeprefix("kafka.").lower()
+    may_refer = name.startswith("kafka.") and (bare in SECRETS or bare in CERTIFICATES or bare.endswith(SECRET_ENDINGS))
+    return resolve_reference(given, name.removeprefix("kafka.")) if may_refer else given
+
+
 def _bare(url: str) -> str:
-    return url.partition("?")[0]
+    """An address without what may be secret in it."""
+    bare = url.partition("?")[0]
+    return "kafka://" if "@" in bare else bare
