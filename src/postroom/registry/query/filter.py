@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from postroom.model.types import Model
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.compare_values import RELATIVE, Operands, compares, equals, has_wildcard
-from postroom.registry.query.dot_notation import BadPath, Path, parse_path, values_at, write_path
+from postroom.registry.query.dot_notation import BadPath, Path, Step, parse_path, values_at, write_path
 
 EXCLUDE_ALL = "excludeall"
 MAX_EXPRESSIONS = 256
@@ -135,6 +136,11 @@ class Filter(msgspec.Struct, frozen=True, dict=True):
         return any(one.path[0] == "meta" for alternative in self.alternatives for one in alternative)
 
     @functools.cached_property
+    def members(self) -> frozenset[Step]:
+        """The members of an entity that it is about, beside those of what is below."""
+        return frozenset(one.path[0] for alternative in self.alternatives for one in alternative if not one.collections)
+
+    @functools.cached_property
     def query(self) -> str:
         """The filter as a query string (FLAG-021, FLAG-022)."""
         if not self.alternatives:
@@ -167,6 +173,18 @@ class FilterScope(msgspec.Struct, frozen=True):
     def evaluate(self, tree: Any) -> FilterResult:
         """What of an entity is selected."""
         return EVERYTHING if self.filter is None else self.filter.evaluate(self.render(tree))
+
+    def depends_on(self, members: AbstractSet[str]) -> bool:
+        """Whether it takes any of these members of an entity to say whether it is selected."""
+        wanted = self.filter.members if self.filter is not None else frozenset()
+        return not all(isinstance(one, str) for one in wanted) or not members.isdisjoint(wanted)
+
+    def excludes(self, attributes: Mapping[str, Any]) -> bool:
+        """Whether nothing is selected of an entity that shows these members, and others on which nothing depends."""
+        if self.filter is None:
+            return False
+        result = self.filter.evaluate(attributes)
+        return not result.everything and not result.below
 
     def below(self, result: FilterResult, collection: str) -> FilterScope:
         """The scope of the members of a collection."""

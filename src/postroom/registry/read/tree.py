@@ -72,6 +72,10 @@ class MetaTree(msgspec.Struct, frozen=True, kw_only=True):
     resource: ResourceTree
 
 
+_MADE = (
+    *("versionid", "self", "shortself", "xid", "epoch", "isdefault", "createdat", "modifiedat"),
+    *("meta", "metaurl", "versions", "versionsurl", "versionscount"),
+)
 READ_TOGETHER = 100
 """How many Resources are read by a few statements; each may have a large document."""
 
@@ -278,23 +282,36 @@ def _resources(
 ) -> dict[str, ResourceTree]:
     entities = _entities(tx, f"{group_xid}/{resource_type.plural}", only)
     made: dict[str, ResourceTree] = {}
+    is_plain = not scope.depends_on(made_members(resource_type))
     for start in range(0, len(entities), READ_TOGETHER):
         some = entities[start : start + READ_TOGETHER]
-        ahead = _read_ahead(tx, some)
+        defaults = _read_defaults(tx, some)
+        if is_plain:  # most of what is excluded need not be counted and rendered for that
+            some = [one for one in some if not _is_excluded(defaults.get(_default_xid(one)), scope)]
+        ahead = _ReadAhead(defaults, tx.counts([f"{one.xid}/versions" for one in some if "xref" not in one.attributes]))
         found = ((e.id, _resource(tx, resource_type, e, inline, scope, ahead)) for e in some)
         made |= {entity_id: tree for entity_id, tree in found if tree is not None}
     return made
 
 
-def _read_ahead(tx: Transaction, metas: Iterable[Entity]) -> _ReadAhead:
-    own = [meta for meta in metas if "xref" not in meta.attributes]
-    return _ReadAhead(
-        tx.entities_by_xid([_default_xid(meta) for meta in own]), tx.counts([f"{meta.xid}/versions" for meta in own])
-    )
+def _read_defaults(tx: Transaction, metas: Iterable[Entity]) -> dict[str, Entity]:
+    """The default Versions of those Resources that have their own."""
+    check_deadline()
+    return tx.entities_by_xid([_default_xid(meta) for meta in metas if "xref" not in meta.attributes])
+
+
+def _is_excluded(default: Entity | None, scope: FilterScope) -> bool:
+    return default is not None and scope.excludes(default.attributes)
+
+
+def made_members(resource_type: ResourceType) -> frozenset[str]:
+    """The members of a rendered Resource that are no attributes of its default Version as they are stored."""
+    singular = resource_type.singular
+    return frozenset({*_MADE, singular, f"{singular}id", f"{singular}url", f"{singular}base64"})
 
 
 def _default_xid(source: Entity) -> str:
-    return f"{source.xid}/versions/{source.attributes['defaultversionid']}"
+    return f"{source.xid}/versions/{source.attributes.get('defaultversionid', '')}"
 
 
 def _versions(
