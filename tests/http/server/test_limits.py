@@ -9,6 +9,7 @@ import gzip
 import json
 import socket
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from postroom.http.server import thread_pools
 from postroom.http.server.app import create_app
 from postroom.http.server.request import Request, parse_query
 from postroom.http.server.thread_pools import Pool, Pools
@@ -234,6 +236,32 @@ def test_a_full_pool_refuses_and_says_when_to_come_back() -> None:
     for problem in refused:
         assert isinstance(problem, RegistryProblem)
         assert (problem.status, problem.extra_headers["retry-after"]) == (503, "10")
+
+
+def test_threads_take_short_turns_while_one_of_them_works_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_pools, "LONG_AFTER_SECONDS", 3600.0)
+
+    async def interval_during(pool: Pool) -> float:
+        door = threading.Event()
+        working = asyncio.create_task(pool.run(door.wait, "/"))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        seen = sys.getswitchinterval()
+        door.set()
+        await working
+        return seen
+
+    async def work() -> list[float]:
+        pools = (Pool(threads=1, most_waiting=1, is_long=is_long) for is_long in (False, True))
+        return [one for pool in pools for one in (await interval_during(pool), sys.getswitchinterval())]
+
+    before = sys.getswitchinterval()
+    try:
+        seen = asyncio.run(work())
+    finally:
+        sys.setswitchinterval(before)
+    long, short = thread_pools.LONG_TURN_SECONDS, thread_pools.SHORT_TURN_SECONDS
+    assert seen == pytest.approx([long, long, short, long])
 
 
 @contextlib.contextmanager

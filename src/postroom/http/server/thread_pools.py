@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from postroom.deadlines import deadline
 from postroom.http.operations.route_templates import COLLECTIONS, route_of
@@ -24,6 +25,9 @@ from postroom.settings import Settings
 T = TypeVar("T")
 
 MAX_WAIT_SECONDS = 30.0
+SHORT_TURN_SECONDS, LONG_TURN_SECONDS = 0.00002, 0.0003
+LONG_AFTER_SECONDS = 0.05
+"""When something that usually takes little time takes long."""
 RETRY_SECONDS = 10
 MATCHING = frozenset({"/match", "/make", "/-/match", "/-/make"})
 PROBES = frozenset({"/healthz", "/readyz", "/-/healthz", "/-/readyz"})
@@ -35,11 +39,48 @@ PAGED = frozenset({"limit", "cursor"})
 """Flags of a page: no more of a collection than that is looked at."""
 
 
+class InterpreterTurns:
+    """How long a thread computes before one that waits for the interpreter gets its turn.
+
+    A cheap GET needs several turns of the event loop: beside a thread that computes for long, with a millisecond each,
+    no more than a few hundred of them a second get through. Changing turns costs as much as a cheap GET, though, and
+    what takes little time gives turns away by itself whenever it asks the store.
+    """
+
+    def __init__(self) -> None:
+        self._long: set[asyncio.Future[Any]] = set()
+        sys.setswitchinterval(LONG_TURN_SECONDS)
+
+    async def during(self, work: asyncio.Future[T], after_s: float) -> T:
+        """Wait for what a thread does; turns are short from so many seconds on, until it is done."""
+        timer = asyncio.get_running_loop().call_later(after_s, self._shorten, work)
+        try:
+            return await work
+        finally:
+            timer.cancel()
+            self._long.discard(work)
+            if not self._long:
+                sys.setswitchinterval(LONG_TURN_SECONDS)
+
+    def _shorten(self, work: asyncio.Future[Any]) -> None:
+        self._long.add(work)
+        sys.setswitchinterval(SHORT_TURN_SECONDS)
+
+
 class Pool:
     """Some threads, and a queue of requests that wait for one, no longer than it makes sense."""
 
-    def __init__(self, threads: int, most_waiting: int, max_wait_s: float = MAX_WAIT_SECONDS) -> None:
+    def __init__(
+        self,
+        threads: int,
+        most_waiting: int,
+        max_wait_s: float = MAX_WAIT_SECONDS,
+        turns: InterpreterTurns | None = None,
+        is_long: bool = False,
+    ) -> None:
         self._threads = ThreadPoolExecutor(threads)
+        self._turns = turns or InterpreterTurns()
+        self._long_after_s = 0.0 if is_long else LONG_AFTER_SECONDS
         self._free = asyncio.Semaphore(threads)
         self._most_waiting = most_waiting
         self._max_wait_s = max_wait_s
@@ -54,7 +95,8 @@ class Pool:
         self.busy += 1
         try:
             in_context = partial(copy_context().run, function)  # so that what is done there is traced with the request
-            return await asyncio.get_running_loop().run_in_executor(self._threads, in_context)
+            work = asyncio.get_running_loop().run_in_executor(self._threads, in_context)
+            return await self._turns.during(work, self._long_after_s)
         finally:
             self.busy -= 1
             self._free.release()
@@ -80,14 +122,15 @@ class Pools:
 
     def __init__(self, settings: Settings) -> None:
         self._fetches_models = bool(settings.allow_fetch)
-        self.reads = Pool(16, 512)
-        self.large_reads = Pool(4, 64)
-        self.writes = Pool(4, 256)
-        self.small_writes = Pool(16, 256)
-        self.matches = Pool(4, 64)
-        self.fetches = Pool(16, 64)
-        self.sign_ins = Pool(4, 64)
-        self.probes = Pool(2, 64)
+        turns = InterpreterTurns()
+        self.reads = Pool(16, 512, turns=turns)
+        self.large_reads = Pool(4, 64, turns=turns, is_long=True)
+        self.writes = Pool(4, 256, turns=turns, is_long=True)
+        self.small_writes = Pool(16, 256, turns=turns)
+        self.matches = Pool(4, 64, turns=turns, is_long=True)
+        self.fetches = Pool(16, 64, turns=turns)
+        self.sign_ins = Pool(4, 64, turns=turns)
+        self.probes = Pool(2, 64, turns=turns)
 
     def named(self) -> dict[str, Pool]:
         """All of them by name."""

@@ -39,9 +39,6 @@ ASK_AGAIN_SECONDS = 0.2
 IDLE_SECONDS = 75
 PARENT_CHECK_SECONDS = 1.0
 ORPHAN_SECONDS = 10.0
-SWITCH_SECONDS = 0.00002
-"""How long a thread computes before one that waits gets its turn. A cheap GET needs several turns of the event loop:
-with a millisecond each, one thread that computes lets through no more than a few hundred of them a second."""
 
 
 class Logs:
@@ -179,7 +176,6 @@ def worker_app(
         sys.exit(STARTUP_FAILURE)
     GracefulStop(settings.drain_s, process.begin_stop, sockets).install()
     collect_rarely()
-    sys.setswitchinterval(SWITCH_SECONDS)
     return app
 
 
