@@ -66,7 +66,7 @@ def test_markdown_is_a_comment(place: Path, capsys: pytest.CaptureFixture[str]) 
     command = ["impact", "strict.yaml", "--against", "old.yaml", "--lake", "lake", "--markdown", "--samples", "masked"]
     assert execute(command) == 1
     text = capsys.readouterr().out
-    assert text.startswith("### Impact on real messages\n\n- 10 landed messages")
+    assert text.startswith("### Impact on real messages\n\n**Against the policy:**")
     assert f"| `{XID}` | changed | 10 | 1 | 0 | 0 | 0 | breaking |" in text
     assert "0.5" not in text.partition("On paper:")[0]
 
@@ -86,3 +86,19 @@ def test_what_cannot_be_asked_is_one_sentence(
 ) -> None:
     assert execute(["impact", *arguments]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_policy_decides_about_the_exit_code(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["impact", "strict.yaml", "--lake", "lake", "--policy", "impact.toml"]
+    (place / "impact.toml").write_text('dying = "10%"\n')
+    assert execute(command) == 0
+    (place / "impact.toml").write_text('dying = "9%"\n')
+    capsys.readouterr()
+    assert execute(command) == 1
+    complaint = f"{XID}: 1 of 10 messages would die, and the limit is 9%."
+    assert f"against the policy: {complaint}" in capsys.readouterr().out
+    assert execute([*command, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["complaints"] == [complaint]
+    assert execute([*command, "--markdown"]) == 1
+    assert "**Against the policy:**" in capsys.readouterr().out
+    assert execute([*command[:-1], "nowhere.toml"]) == 2

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from postroom.cli.command import key_option, postroom_command, registry_option, setting, settings_from, storage_options
 from postroom.cli.output import print_json, print_table, progress
@@ -39,6 +40,7 @@ SHOWN_DEATHS = 5
     show_default=True,
     help="Show one message of each kind, without its values, or none.",
 )
+@click.option("--policy", metavar="FILE", help="What a change may do, as TOML; without it no message may die or move.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="A comment in Markdown instead of tables.")
 @setting("nulls", "strict|absent")
@@ -54,6 +56,7 @@ def command(
     sample: int | None,
     is_all: bool,
     samples: Samples,
+    policy: str | None,
     as_json: bool,
     as_markdown: bool,
     nulls: str | None,
@@ -64,16 +67,19 @@ def command(
 
     Landed messages are judged by the exact records that the lake keeps (the setting keep_records), dead letters always,
     by the same rules as `postroom sort`. A message that the change cannot concern is not judged again. Of a sample,
-    numbers are intervals that hold with 95% confidence. Exit 1 when a message would die or land elsewhere.
+    numbers are intervals that hold with 95% confidence. Exit 1 when that is against the policy: unless --policy says
+    more, no message may die or land elsewhere.
     """
     from postroom.pipeline.spark.session import require_spark
 
     require_spark()
     from postroom.catalog.catalog import open_catalog
+    from postroom.pipeline.impact.policy import ImpactPolicy, complaints, read_policy
     from postroom.pipeline.impact.study import prepare_study
 
     if sample is not None and is_all:
         raise BadFlag("--sample and --all do not go together.", remedy="Give one of them.")
+    limits = ImpactPolicy() if policy is None else read_policy(policy)
     settings = settings_from(nulls=nulls, master=master)
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with progress("looking for messages that the change concerns", quiet):
@@ -88,15 +94,18 @@ def command(
             storage_options=storage_options(storage),
         )
     report = _judged(study, settings, quiet)
+    against_policy = complaints(report, limits)
     if as_json:
-        print_json(report)
+        print_json(msgspec.to_builtins(report) | {"complaints": against_policy})
     elif as_markdown:
         from postroom.pipeline.impact.markdown import markdown
 
-        click.echo(markdown(report), nl=False)
+        click.echo(markdown(report, against_policy), nl=False)
     else:
         print_impact(report)
-    return 1 if report.breaks else 0
+        for complaint in against_policy if policy else ():
+            click.echo(f"against the policy: {complaint}")
+    return 1 if against_policy else 0
 
 
 def _judged(study: ImpactStudy, settings: Settings, quiet: bool) -> ImpactReport:

@@ -77,7 +77,7 @@ def test_static_changes_stand_beside_what_was_seen(kept_lake: Lake, fleet: Any) 
     stricter = fleet.catalog(speed={"type": "integer", "maximum": 200})
     report = postroom.impact(Catalog(stricter), lake=kept_lake, against=Catalog(fleet.catalog()))
     (definition,) = report.definitions
-    assert definition.breaks_on_paper
+    assert definition.breaking_on_paper
     assert (definition.dying.count, definition.judged) == (0, 11)
     assert any("For example" in change.reason for change in definition.changes)
     assert not report.breaks

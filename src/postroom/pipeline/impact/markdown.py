@@ -50,7 +50,7 @@ def _table(definitions: list[DefinitionImpact]) -> Iterator[str]:
     yield "| definition | change | landed | would die | would leave | would come | would revive | on paper |"
     yield "|---|---|--:|--:|--:|--:|--:|---|"
     for one in definitions[:MOST_ROWS]:
-        paper = "breaking" if one.breaks_on_paper else "compatible" if one.changes else ""
+        paper = "breaking" if one.breaking_on_paper else "compatible" if one.changes else ""
         change = ", ".join(filter(None, (one.change, one.becomes)))
         numbers = f"{one.landed:,} | {one.dying} | {one.moving} | {one.arriving} | {one.reviving}"
         yield f"| `{one.definition}` | {change} | {numbers} | {paper} |"

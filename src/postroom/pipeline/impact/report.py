@@ -121,10 +121,11 @@ class DefinitionImpact(msgspec.Struct, frozen=True, kw_only=True):
     arriving: Estimate
     reviving: Estimate
     becomes: str = ""
+    deprecated: bool = False
     changes: list[CatalogChange] = []
 
     @property
-    def breaks_on_paper(self) -> bool:
+    def breaking_on_paper(self) -> bool:
         """Whether a comparison of the catalogs calls the change breaking."""
         return any(change.breaks for change in self.changes)
 

@@ -47,9 +47,9 @@ def _on_paper(definition: DefinitionImpact) -> Iterator[str]:
         yield "becomes ambiguous: messages of it fit another definition as well."
     elif definition.becomes == "unreachable":
         yield "becomes unreachable: no message of it would be taken for it any more."
-    if definition.breaks_on_paper and not seen and definition.judged:
+    if definition.breaking_on_paper and not seen and definition.judged:
         yield f"is broken on paper, and that was seen in none of {judged}."
-    elif definition.breaks_on_paper:
+    elif definition.breaking_on_paper:
         yield f"is broken on paper, and {seen:,} of {judged} would die."
     elif definition.changes and seen:
         yield f"is compatible on paper, yet {seen:,} of {judged} would die."

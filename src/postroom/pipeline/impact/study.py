@@ -18,6 +18,7 @@ from postroom.documents.diff.change import CatalogChange
 from postroom.documents.diff.compare import differences
 from postroom.documents.lint.findings import Finding
 from postroom.errors import BadFlag
+from postroom.messages.definitions.catalog_tree import find_message
 from postroom.messages.matching.explain import explain_match
 from postroom.messages.matching.outcome import Match, Reason
 from postroom.pipeline.batch_spec import Job
@@ -242,8 +243,15 @@ class ImpactStudy:
             arriving=estimate([fate for fate in coming if fate.is_moving]),
             reviving=estimate([fate for fate in coming if fate.is_reviving]),
             becomes=becomes,
+            deprecated=self._is_deprecated(xid),
             changes=changes,
         )
+
+    def _is_deprecated(self, xid: str) -> bool:
+        """Whether the new catalog calls a definition deprecated, or the old one did before it went."""
+        trees = (catalog.tree for catalog in (self._new, self._old) if catalog is not None)
+        found = next((message for tree in trees if (message := find_message(tree, xid)) is not None), None)
+        return found is not None and bool(found.message.get("deprecated"))
 
     def _changes_by_definition(self, changes: list[CatalogChange]) -> dict[str, list[CatalogChange]]:
         """What changed about definitions, and about the schemas that they refer to."""
