@@ -12,14 +12,12 @@ from typing import Any, Literal
 import msgspec
 
 from postroom.errors import DocumentBroken, DocumentRefused, FileMissing
-from postroom.pipeline.impact.report import DefinitionImpact, Estimate, ImpactReport
+from postroom.pipeline.impact.report import DefinitionImpact, ImpactReport, estimated
 
 # A number of messages, or a share of them such as "0.5%".
 Limit = int | str
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\Z")
-# What has a limit, and how a sentence names it.
-_LIMITED = {"dying": "would die", "moving": "would land elsewhere", "without_record": "could not be judged"}
-_SHUNNED = {"ambiguous": "becomes ambiguous", "unreachable": "becomes unreachable"}
+_LIMITED = ("dying", "moving", "without_record")
 
 
 class ImpactRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,21 +86,30 @@ def _of_definitions(report: ImpactReport, policy: ImpactPolicy) -> Iterator[str]
     for one in report.definitions:
         if one.deprecated and policy.deprecated == "exempt":
             continue
-        rule = next((rule for rule in policy.rules if fnmatchcase(one.definition, rule.definitions)), None)
-        limits = {
-            name: own if rule is not None and (own := getattr(rule, name)) is not None else getattr(policy, name)
-            for name in (*_LIMITED, *_SHUNNED, "breaking_on_paper")
-        }
-        for name, words in _LIMITED.items():
-            found = getattr(one, name)
-            count = found.low if isinstance(found, Estimate) else found
-            if count > _most(limits[name], one):
-                yield f"{one.definition}: {found} of {one.landed:,} messages {words}, and the limit is {limits[name]}."
-        for name, words in _SHUNNED.items():
-            if one.becomes == name and not limits[name]:
-                yield f"{one.definition} {words}."
-        if one.breaking_on_paper and not limits["breaking_on_paper"]:
+        limits = _for(one, policy)
+        for words, limit, found in (
+            ("would die", limits.dying, one.dying),
+            ("would land elsewhere", limits.moving, one.moving),
+            ("could not be judged", limits.without_record, estimated(one.without_record, 0, 0)),
+        ):
+            if found.low > _most(limit, one):
+                yield f"{one.definition}: {found} of {one.landed:,} messages {words}, and the limit is {limit}."
+        if (one.becomes == "ambiguous" and not limits.ambiguous) or (
+            one.becomes == "unreachable" and not limits.unreachable
+        ):
+            yield f"{one.definition} becomes {one.becomes}."
+        if one.breaking_on_paper and not limits.breaking_on_paper:
             yield f"{one.definition} is broken on paper."
+
+
+def _for(definition: DefinitionImpact, policy: ImpactPolicy) -> ImpactPolicy:
+    """The limits for a definition: those of its rule, and of all where that says nothing."""
+    rule = next((rule for rule in policy.rules if fnmatchcase(definition.definition, rule.definitions)), None)
+    if rule is None:
+        return policy
+    stated = {name: limit for name, limit in msgspec.structs.asdict(rule).items() if limit is not None}
+    stated.pop("definitions")
+    return msgspec.structs.replace(policy, **stated)
 
 
 def _of_tables(report: ImpactReport, policy: ImpactPolicy) -> Iterator[str]:
