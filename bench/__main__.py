@@ -21,6 +21,7 @@ PARTS = (
         "delivery",
         "replication",
         "schema_registry",
+        "pages",
     ),
     "pipeline",
     "cluster",

@@ -189,6 +189,10 @@ def _highlights(entity: Entity, terms: tuple[Term, ...]) -> Iterator[Highlight]:
 
 def _highlight(path: str, text: str, terms: tuple[Term, ...], is_property: bool = False) -> Highlight | None:
     """What of a text is found by any of the terms; None when nothing is."""
+    if text.isascii():  # its words are parts of it in lower case: most texts of a hit are done with
+        lower = text.lower()
+        if not any(term.words[0] in lower for term in terms):
+            return None
     lines = [list(find_words(text)), *find_compounds(text)]
     spans = {span for words in lines for term in terms for span in term.spans(words)}
     if not spans:
