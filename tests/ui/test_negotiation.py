@@ -160,3 +160,11 @@ def test_the_wheel_brings_its_pages_into_an_empty_environment(tmp_path: Path) ->
     finally:
         server.terminate()
         server.wait(20)
+
+
+@pytest.mark.parametrize("path", [GROUP, f"{SCHEMA}$details", SCHEMA, "/"])
+def test_a_tag_of_what_may_be_a_page_elsewhere_holds_for_writes(asgi: AsgiClient, path: str) -> None:
+    etag = asgi.ask("GET", path).headers["etag"]
+    method = "PUT" if path == SCHEMA else "PATCH"
+    assert asgi.ask(method, path, {"description": "new"}, {"If-Match": etag}).status == 200
+    assert asgi.ask(method, path, {"description": "newer"}, {"If-Match": etag}).status == 412

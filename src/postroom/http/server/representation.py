@@ -76,9 +76,12 @@ def _raw(headers: dict[str, str], answer: Response) -> RawHeaders:
 
 
 def tag(headers: dict[str, str], body: bytes) -> str:
-    """The strong ETag of a representation before compression: over its body and the headers that are part of it."""
+    """The strong ETag of a representation before compression: over its body and the headers that are part of it.
+
+    What an answer varies by is about its URL; a write that compares tags does not know of pages.
+    """
     digest = hashlib.blake2b(body, digest_size=12)
-    for name in sorted(headers, key=str.lower):
+    for name in sorted(headers.keys() - {"Vary"}, key=str.lower):
         digest.update(f"\n{name.lower()}: {headers[name]}".encode("latin-1", "replace"))
     return f'"{digest.hexdigest()}"'
 
