@@ -148,7 +148,8 @@ def _body_size(head: bytes, rest: bytes) -> int:
 def _wrong(reply: Reply) -> str:
     if reply.status >= 500 and reply.status not in REFUSALS:
         return f"{reply.status}: {reply.body[:600]!r}"
-    if reply.status >= 400 and reply.body and not _is_json(reply.body):
+    is_page = reply.body.startswith(b"<!doctype html>")  # below /ui
+    if reply.status >= 400 and reply.body and not is_page and not _is_json(reply.body):
         return f"{reply.status} without a problem document: {reply.body[:300]!r}"
     return ""
 

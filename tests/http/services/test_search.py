@@ -98,3 +98,13 @@ def test_a_kept_answer_is_not_given_after_a_write(shop: AsgiClient) -> None:
     shop.ask(*NATIVE)
     assert len(find(shop, "wombat")) == 1
     assert find(shop, "email") == [ORDER_SCHEMA]
+
+
+def test_a_nul_is_stored_and_asked_for_on_every_database(shop: AsgiClient) -> None:
+    schema = {"type": "object", "properties": {"wom\0bat": {"type": "string"}}}
+    assert shop.ask("PUT", f"{SHOP}/messages/odd", {"name": "od\0d", "protocol": "Pigeon\0/1"}).status == 201
+    assert shop.ask("PATCH", f"{SHOP}/messages/odd", {"dataschemaformat": "JsonSchema/draft-07"}).status == 200
+    assert shop.ask("PATCH", f"{SHOP}/messages/odd", {"dataschema": schema}).status == 200
+    assert find(shop, "odd", protocol="Pigeon\0/1") == [f"{SHOP}/messages/odd"]
+    (field,) = shop.ask("GET", "/-/fields?q=wom&after=a%00").json["fields"]
+    assert field["path"] == "wom\ufffdbat"

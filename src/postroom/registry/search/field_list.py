@@ -11,6 +11,7 @@ from postroom.deadlines import check_deadline
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.search.index_rows import PropertyRow
 from postroom.registry.search.search_query import Term, parse_query
+from postroom.registry.search.words import without_nul
 from postroom.registry.transaction_interface import Transaction
 
 SUBJECT = "/-/fields"
@@ -76,7 +77,7 @@ def list_fields(tx: Transaction, request: FieldsRequest) -> FieldsPage:
 
 
 def _paths(tx: Transaction, terms: tuple[Term, ...], request: FieldsRequest) -> Iterator[str]:
-    after = request.after
+    after = without_nul(request.after)
     while paths := tx.find_properties(terms, request.is_shared, after, _AT_ONCE):
         check_deadline()
         yield from paths

@@ -17,7 +17,7 @@ from postroom.registry.query.dot_notation import write_path
 from postroom.registry.search.index_rows import FACETS, EntryQuery, EntryRow
 from postroom.registry.search.search_entry import searched_id, texts_of
 from postroom.registry.search.search_query import Term, parse_query
-from postroom.registry.search.words import find_compounds, find_words
+from postroom.registry.search.words import find_compounds, find_words, without_nul
 from postroom.registry.transaction_interface import Transaction
 
 SUBJECT = "/-/search"
@@ -89,8 +89,9 @@ def search(tx: Transaction, request: SearchRequest) -> SearchResult:
     terms = parse_query(request.q, SUBJECT)
     if not terms and request.q.strip():  # there is something, and no word in it
         return SearchResult(request.q, 0, True, (), dict.fromkeys(FACETS, ()))
-    rows, is_complete = _rows(tx, terms, request)
-    wanted = [row for row in rows if _fits(row, request.facets)]
+    facets = {name: without_nul(value) for name, value in request.facets.items()}
+    rows, is_complete = _rows(tx, terms, facets)
+    wanted = [row for row in rows if _fits(row, facets)]
     wanted.sort(key=lambda row: (-row.score, row.length if terms else 0, row.xid))
     page = wanted[request.offset : request.offset + request.limit]
     return SearchResult(
@@ -98,7 +99,7 @@ def search(tx: Transaction, request: SearchRequest) -> SearchResult:
         total=len(wanted),
         is_complete=is_complete,
         hits=tuple(_hits(tx, page, terms)),
-        facets={name: _values(rows, name, request.facets) for name in FACETS},
+        facets={name: _values(rows, name, facets) for name in FACETS},
     )
 
 
@@ -114,16 +115,16 @@ def _check(request: SearchRequest) -> None:
         raise RegistryProblem("bad_request", SUBJECT, error_detail=detail)
 
 
-def _rows(tx: Transaction, terms: tuple[Term, ...], request: SearchRequest) -> tuple[list[EntryRow], bool]:
+def _rows(tx: Transaction, terms: tuple[Term, ...], facets: dict[str, str]) -> tuple[list[EntryRow], bool]:
     """What is counted: everything that is found, or, where that is too much, what is asked for, titles first."""
     rows = tx.find_entries(EntryQuery(terms=terms), 0, MOST_COUNTED + 1)
     if len(rows) <= MOST_COUNTED:
         return rows, True
-    facets = tuple(request.facets.items())
-    rows = tx.find_entries(EntryQuery(terms=terms, facets=facets), 0, MOST_COUNTED + 1) if facets else rows
+    chosen = tuple(facets.items())
+    rows = tx.find_entries(EntryQuery(terms=terms, facets=chosen), 0, MOST_COUNTED + 1) if chosen else rows
     if len(rows) <= MOST_COUNTED or not terms:
         return rows[:MOST_COUNTED], len(rows) <= MOST_COUNTED
-    titled = tx.find_entries(EntryQuery(terms=terms, in_title=True, facets=facets), 0, MOST_COUNTED)
+    titled = tx.find_entries(EntryQuery(terms=terms, in_title=True, facets=chosen), 0, MOST_COUNTED)
     found = {row.number: row for row in (*titled, *rows)}
     return list(found.values())[:MOST_COUNTED], False
 

@@ -9,7 +9,7 @@ import msgspec
 
 from postroom.registry.entities import Entity
 from postroom.registry.rules import NO_PAYLOAD, Rules
-from postroom.registry.search.words import indexed_words
+from postroom.registry.search.words import indexed_words, without_nul
 
 Part = Literal["title", "words", "description"]
 MOST_TITLE_WORDS, MOST_WORDS, MOST_PROPERTY_WORDS = 64, 1000, 3000
@@ -119,8 +119,8 @@ def make_entry(unit: str, states: tuple[Entity, ...], rules: Rules) -> SearchEnt
         format=_stated(searched.attributes, "format", "dataschemaformat"),
         envelope=_stated(searched.attributes, "envelope"),
         protocol=_stated(searched.attributes, "protocol"),
-        schema=payload.schema,
-        base=payload.base,
+        schema=without_nul(payload.schema),
+        base=without_nul(payload.base),
         title=indexed_words(parts["title"], MOST_TITLE_WORDS),
         words=indexed_words(parts["words"], MOST_WORDS),
         description=indexed_words(parts["description"], MOST_WORDS),
@@ -137,12 +137,13 @@ def searched_id(unit: str) -> str:
 def _properties(version: Entity, form: str, document: bytes, rules: Rules) -> tuple[tuple[str, str], ...]:
     if version.document is not None and not version.document.url:
         form, document = str(version.attributes.get("format") or ""), version.document.content
-    return rules.documents.properties(form, document) if form and document else ()
+    found = rules.documents.properties(form, document) if form and document else ()
+    return tuple((without_nul(path), without_nul(type_name)) for path, type_name in found)
 
 
 def _stated(attributes: Mapping[str, Any], *names: str) -> str:
     for name in names:
         found = attributes.get(name)
         if isinstance(found, str):
-            return found[:LONGEST_TEXT]
+            return without_nul(found[:LONGEST_TEXT])
     return ""

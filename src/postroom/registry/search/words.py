@@ -75,6 +75,11 @@ def indexed_words(texts: Iterable[str], most: int) -> str:
     return f" {' '.join(line)} " if line else ""
 
 
+def without_nul(text: str) -> str:
+    """A value as the index has it: PostgreSQL keeps no NUL in texts."""
+    return text.replace("\x00", "\ufffd")
+
+
 @functools.lru_cache(maxsize=4096)
 def _words_of(text: str) -> tuple[list[str], list[str]]:
     """The words of a text, and its compounds behind gaps. Most short texts of a registry are the same few."""
