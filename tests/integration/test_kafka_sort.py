@@ -48,7 +48,7 @@ CATALOG = {
 }
 
 
-def produce(broker: Broker, numbers: range) -> None:
+def produce(broker: Broker, numbers: range, topic: str = TOPIC) -> None:
     """Events in binary mode, attributes as headers; one in ten has a speed that is no number."""
     from confluent_kafka import Producer
 
@@ -59,7 +59,7 @@ def produce(broker: Broker, numbers: range) -> None:
         headers = [(f"ce_{name}", value.encode()) for name, value in attributes.items()]
         speed: Any = "fast" if number % 10 == 0 else number
         producer.produce(
-            TOPIC,
+            topic,
             key=vin.encode(),
             value=json.dumps({"speed": speed}).encode(),
             headers=[*headers, ("content-type", b"application/json")],
@@ -143,6 +143,16 @@ def test_a_topic_is_followed_over_a_restart_of_the_broker(
     again = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--checkpoint", checkpoint)
     output, errors = again.communicate(timeout=300)
     assert (again.returncode, output.splitlines()[-1]) == (0, "read 10 = landed 9 + dead 1"), errors
+
+    # By another name of the broker, with one more topic, by a pattern: only when told that it is the same.
+    renamed = f"kafka://localhost:{kafka.port}/?subscribePattern=fleet%5C..*"
+    refused = start(tmp_path, renamed, "--checkpoint", checkpoint)
+    _, errors = refused.communicate(timeout=300)
+    assert (refused.returncode, "belongs to another source" in errors, "--rebind" in errors) == (2, True, True), errors
+    produce(kafka, range(300, 305), "fleet.more")
+    rebound = start(tmp_path, renamed, "--checkpoint", checkpoint, "--rebind")
+    output, errors = rebound.communicate(timeout=300)
+    assert (rebound.returncode, output.splitlines()[-1]) == (0, "read 5 = landed 0 + dead 5"), errors
 
     # And all of it once more, by another name of the broker: the records are known by their cluster.
     # What must be secret may stand in a file.

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from postroom.errors import LakeRefused
-from postroom.pipeline.checkpoint import default_checkpoint, open_checkpoint
+from postroom.pipeline.checkpoint import (
+    Identity,
+    checkpoints_of,
+    default_checkpoint,
+    look_at_checkpoint,
+    open_checkpoint,
+)
 from postroom.pipeline.lake.lake import Lake, create_lake
+from postroom.pipeline.sources.source import open_source
 
 
 def test_a_run_keeps_its_name(lake: Lake, tmp_path: Path) -> None:
@@ -44,6 +53,72 @@ def test_a_catalog_that_was_open_already_has_no_name_to_compare(lake: Lake, tmp_
         pass
     with open_checkpoint(tmp_path / "checkpoint", lake, "inbox") as again:
         assert again.run == first.run
+
+
+def same(other: str, stream: Path) -> None:
+    assert other == "kafka://one:9092/orders"
+
+
+def test_a_checkpoint_goes_on_under_other_names_when_told_so(lake: Lake, tmp_path: Path) -> None:
+    place = tmp_path / "checkpoint"
+    with open_checkpoint(place, lake, "kafka://one:9092/orders", "fleet.json", cluster="abc") as first:
+        pass
+    new = ("kafka://two:9092/orders,more", "moved/fleet.json")
+    with (
+        pytest.raises(LakeRefused, match="or, if it is the same under another name, say --rebind"),
+        open_checkpoint(place, lake, *new),
+    ):
+        pass
+    with look_at_checkpoint(place, lake, *new, rebind=same) as looked:
+        assert looked is not None
+    with open_checkpoint(place, lake, *new, cluster="abc", rebind=same) as again:
+        assert again.run == first.run
+    with open_checkpoint(place, lake, *new, cluster="abc") as later:
+        assert later.run == first.run
+    with (
+        pytest.raises(LakeRefused, match="belongs to another source"),
+        open_checkpoint(place, lake, "kafka://one:9092/orders", new[1]),
+    ):
+        pass
+
+
+def test_a_checkpoint_does_not_go_on_with_another_cluster_or_lake(lake: Lake, tmp_path: Path) -> None:
+    place, source = tmp_path / "checkpoint", "kafka://one:9092/orders"
+    with open_checkpoint(place, lake, source):
+        pass
+    with open_checkpoint(place, lake, source, cluster="abc"):
+        pass
+    for rebind in (None, same):
+        with (
+            pytest.raises(LakeRefused, match="another cluster of Kafka: abc, not xyz"),
+            open_checkpoint(place, lake, source, cluster="xyz", rebind=rebind),
+        ):
+            pass
+    other = create_lake(tmp_path / "other")
+    with (
+        pytest.raises(LakeRefused, match="this lake has nothing of the run"),
+        open_checkpoint(place, other, source, rebind=same),
+    ):
+        pass
+    assert list(checkpoints_of(lake)) == []
+    with open_checkpoint(default_checkpoint(lake, source), lake, source):
+        pass
+    assert list(checkpoints_of(lake)) == [(default_checkpoint(lake, source), source)]
+
+
+def test_a_lake_that_moved_is_known_by_its_ledger(fleet: Any, sorted_lake: Lake, tmp_path: Path) -> None:
+    place = tmp_path / "checkpoint"
+    (tmp_path / "checkpoint").mkdir()
+    identity = Identity("run1", sorted_lake.url, "kafka://one:9092/orders")
+    (place / "postroom.json").write_bytes(msgspec.json.encode(identity))
+    moved = create_lake(sorted_lake.root.rename(tmp_path / "moved"))
+    with open_checkpoint(place, moved, identity.source, rebind=same) as again:
+        assert again.run == "run1"
+
+
+def test_files_of_another_place_are_other_files(tmp_path: Path) -> None:
+    with pytest.raises(LakeRefused, match="does not know those in"):
+        open_source(tmp_path).check_rebind("/inbox", tmp_path)
 
 
 def test_one_process_at_a_time(lake: Lake, tmp_path: Path) -> None:

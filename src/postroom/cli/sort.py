@@ -49,6 +49,11 @@ if TYPE_CHECKING:
 )
 @click.option("--checkpoint", metavar="PLACE", help="Remember here what was sorted. --follow has one in the lake.")
 @click.option(
+    "--rebind",
+    is_flag=True,
+    help="Go on with --checkpoint, though its brokers, topics, catalog or lake have other names by now.",
+)
+@click.option(
     "--metrics-port",
     metavar="[HOST:]PORT",
     help="Answer Prometheus here, at /metrics, while --follow runs; 127.0.0.1 unless a host is given, 0: a free port.",
@@ -84,6 +89,7 @@ def command(
     follow: bool,
     every: float,
     checkpoint: str | None,
+    rebind: bool,
     metrics_port: str | None,
     dry_run: bool,
     sample: int,
@@ -138,6 +144,8 @@ def command(
     opened.check(follow=follow)
     if checkpoint is not None:
         open_storage(checkpoint, "a checkpoint", store)
+    elif rebind:
+        raise rebind_what(lake, store)
     if not chosen.startswith(CONNECT):
         find_java_home()
     if not dry_run:
@@ -159,6 +167,7 @@ def command(
                 checkpoint=checkpoint,
                 follow=follow,
                 sample=sample,
+                rebind=rebind,
                 storage_options=store,
             )
         print_json(found) if as_json else print_dry_run(found)
@@ -184,6 +193,7 @@ def command(
             stop=stop,
             watcher=watcher,
             storage_options=store,
+            rebind=rebind,
         )
         if stop.is_set() and not follow:
             raise KeyboardInterrupt
@@ -217,6 +227,20 @@ def watching(progress: Progress, metrics_port: str | None, *, follow: bool, quie
                 yield Watchers([*watchers, metrics])
         finally:
             logger.removeHandler(metrics)
+
+
+def rebind_what(lake: str, store: Mapping[str, str]) -> BadFlag:
+    """--rebind without a checkpoint: by another name of the source, nobody finds the one in the lake."""
+    from postroom.pipeline.checkpoint import checkpoints_of
+    from postroom.pipeline.lake.lake import find_lake
+
+    found = find_lake(lake, store)
+    known = ", ".join(f"{place} ({source})" for place, source in checkpoints_of(found)) if found is not None else ""
+    return BadFlag(
+        "which checkpoint is to go on?",
+        place="--rebind",
+        remedy=f"Name it with --checkpoint. This lake has {known}." if known else "Name it with --checkpoint.",
+    )
 
 
 def spark_options(words: Sequence[str]) -> dict[str, str]:

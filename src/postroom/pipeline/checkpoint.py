@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -19,6 +19,7 @@ import msgspec
 
 from postroom.errors import FolderUnwritable, LakeRefused
 from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.storage.interface import LeaseTaken, Storage
 from postroom.pipeline.storage.open_storage import open_storage
 
@@ -29,12 +30,20 @@ LOCK = ".lock"
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a checkpoint belongs to; `catalog` is empty where a program gave one that was open already."""
+    """What a checkpoint belongs to; `catalog` is empty where a program gave one that was open already.
+
+    `cluster` is what the brokers of a Kafka source call their cluster; empty for other sources.
+    """
 
     run: str
     lake: str
     source: str
     catalog: str = ""
+    cluster: str = ""
+
+
+# Raises unless a source, by the name it had and what was read of it, is the one of today under another name.
+Rebind = Callable[[str, Path], None]
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -53,11 +62,21 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 @contextmanager
 def open_checkpoint(
-    place: str | Path, lake: Lake, source: str, catalog: str = "", options: Mapping[str, str] | None = None
+    place: str | Path,
+    lake: Lake,
+    source: str,
+    catalog: str = "",
+    options: Mapping[str, str] | None = None,
+    *,
+    cluster: str = "",
+    rebind: Rebind | None = None,
 ) -> Iterator[Checkpoint]:
-    """The checkpoint at a place, made if it is not there; for one process at a time."""
+    """The checkpoint at a place, made if it is not there; for one process at a time.
+
+    With `rebind` it belongs from now on to these names of its lake, source and catalog.
+    """
     storage = open_storage(place, "a checkpoint", options)
-    wanted = Identity(new_run(), lake.url, source, catalog)
+    wanted = Identity(new_run(), lake.url, source, catalog, cluster)
     try:
         if storage.folder is not None:
             storage.folder.mkdir(parents=True, exist_ok=True)
@@ -71,14 +90,23 @@ def open_checkpoint(
         if found is None:
             storage.write(FILE, msgspec.json.encode(wanted))
         else:
-            _compare(storage, found, wanted)
+            _compare(storage, found, wanted, lake, stream, rebind)
+            now = Identity(found.run, wanted.lake, source, catalog or found.catalog, cluster or found.cluster)
+            if now != found:
+                storage.write(FILE, msgspec.json.encode(now))
         _forget_false_start(stream)
         yield Checkpoint(storage, stream, (found or wanted).run, found is not None)
 
 
 @contextmanager
 def look_at_checkpoint(
-    place: str | Path, lake: str, source: str, catalog: str = "", options: Mapping[str, str] | None = None
+    place: str | Path,
+    lake: Lake,
+    source: str,
+    catalog: str = "",
+    options: Mapping[str, str] | None = None,
+    *,
+    rebind: Rebind | None = None,
 ) -> Iterator[Checkpoint | None]:
     """The checkpoint at a place as it is, for who only reads it; None where there is none yet."""
     storage = open_storage(place, "a checkpoint", options)
@@ -86,8 +114,8 @@ def look_at_checkpoint(
     if found is None:
         yield None
         return
-    _compare(storage, found, Identity(found.run, lake, source, catalog))
     with _stream_folder(storage) as stream:
+        _compare(storage, found, Identity(found.run, lake.url, source, catalog), lake, stream, rebind)
         yield Checkpoint(storage, stream, found.run, True)
 
 
@@ -174,12 +202,43 @@ def _forget_false_start(stream: Path) -> None:
         shutil.rmtree(stream)
 
 
-def _compare(storage: Storage, found: Identity, wanted: Identity) -> None:
-    for name in ("lake", "source", "catalog"):
-        theirs, ours = getattr(found, name), getattr(wanted, name)
-        if theirs and ours and theirs != ours:
-            raise LakeRefused(
-                f"this checkpoint belongs to another {name}: {theirs}, not {ours}.",
-                place=storage.url,
-                remedy="Name a checkpoint of its own.",
-            )
+def _compare(
+    storage: Storage, found: Identity, wanted: Identity, lake: Lake, stream: Path, rebind: Rebind | None
+) -> None:
+    """Refuse a checkpoint of something else; one that is rebound has to be of the same thing under another name."""
+    differing = [name for name in ("lake", "source", "catalog") if _differs(found, wanted, name)]
+    if differing and rebind is None:
+        name = differing[0]
+        raise LakeRefused(
+            f"this checkpoint belongs to another {name}: {getattr(found, name)}, not {getattr(wanted, name)}.",
+            place=storage.url,
+            remedy="Name a checkpoint of its own; or, if it is the same under another name, say --rebind.",
+        )
+    if _differs(found, wanted, "cluster"):
+        raise LakeRefused(
+            f"this checkpoint belongs to another cluster of Kafka: {found.cluster}, not {wanted.cluster}.",
+            place=storage.url,
+            remedy="Its offsets are of other records: name a checkpoint of its own.",
+        )
+    if "lake" in differing and not any(entry.run == found.run for entry in read_ledger(lake)):
+        raise LakeRefused(
+            f"this lake has nothing of the run {found.run}, so it is not {found.lake} under another name.",
+            place=storage.url,
+            remedy="Name a checkpoint of its own.",
+        )
+    if "source" in differing and rebind is not None:
+        rebind(found.source, stream)
+
+
+def _differs(found: Identity, wanted: Identity, name: str) -> bool:
+    theirs, ours = getattr(found, name), getattr(wanted, name)
+    return bool(theirs and ours and theirs != ours)
+
+
+def checkpoints_of(lake: Lake) -> Iterator[tuple[str, str]]:
+    """The checkpoints in a lake, with the names of their sources."""
+    for folder in lake.storage.folders(CHECKPOINTS):
+        place = f"{CHECKPOINTS}/{folder}"
+        if lake.storage.exists(f"{place}/{FILE}"):
+            found = msgspec.json.decode(lake.storage.read(f"{place}/{FILE}"), type=Identity)
+            yield f"{lake.url}/{place}", found.source

@@ -73,6 +73,7 @@ def dry_run(
     checkpoint: str | Path | None = None,
     follow: bool = False,
     sample: int = SAMPLE,
+    rebind: bool = False,
     storage_options: Mapping[str, str] | None = None,
 ) -> DryRun:
     """Say what a sort would do; `sample` is about how many records are judged, 0 for all."""
@@ -82,7 +83,14 @@ def dry_run(
     if place is None and follow and found is not None:
         place = default_checkpoint(found, source.name)
     looking = (
-        look_at_checkpoint(place, url, source.name, catalogs.name, storage_options)
+        look_at_checkpoint(
+            place,
+            found or Lake(open_storage(url, "a lake", storage_options)),
+            source.name,
+            catalogs.name,
+            storage_options,
+            rebind=source.check_rebind if rebind else None,
+        )
         if place is not None
         else nullcontext()
     )

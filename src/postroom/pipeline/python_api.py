@@ -50,6 +50,7 @@ def sort(
     stop: Event | None = None,
     watcher: Watcher | None = None,
     storage_options: Mapping[str, str] | None = None,
+    rebind: bool = False,
 ) -> LedgerEntry:
     """Sort records (files, a folder, `kafka://…`, or a DataFrame) into one Delta table per message definition.
 
@@ -61,7 +62,8 @@ def sort(
     `record_id` names the column of a DataFrame that tells its records apart; without it, and without columns `source`
     and `position`, ids are good for one batch only.
 
-    `storage_options` are for lakes, checkpoints and files in object stores, beside the usual variables.
+    `storage_options` are for lakes, checkpoints and files in object stores, beside the usual variables. `rebind` lets a
+    checkpoint go on with the same source, catalog or lake under another name.
     """
     if checkpoint is not None:
         open_storage(checkpoint, "a checkpoint", storage_options)
@@ -86,7 +88,15 @@ def sort(
             return _sort_once(spark, made, opened, watcher)
         place = checkpoint or default_checkpoint(target, opened.name)
         named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
-        with open_checkpoint(place, target, opened.name, named, storage_options) as kept:
+        with open_checkpoint(
+            place,
+            target,
+            opened.name,
+            named,
+            storage_options,
+            cluster=made.cluster,
+            rebind=opened.check_rebind if rebind else None,
+        ) as kept:
             made.run, made.read, made.save = kept.run, opened.batch, kept.save
             if made.files is not None:
                 _run_files(spark, opened, made, kept, every, stop, watcher)

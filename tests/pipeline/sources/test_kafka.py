@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from postroom.catalog.catalog import Catalog
-from postroom.errors import BadSetting, MissingSystem, ServiceUnreachable, SourceUnknown
+from postroom.errors import BadSetting, LakeRefused, MissingSystem, ServiceUnreachable, SourceUnknown
 from postroom.pipeline import sort
 from postroom.pipeline.sources.kafka import (
     HIDDEN,
@@ -141,6 +141,30 @@ def test_a_broker_that_is_not_there_is_said_so() -> None:
     assert not answers("127.0.0.1:x")
     with pytest.raises(ServiceUnreachable, match="no broker answers"):
         parse_kafka(f"kafka://127.0.0.1:{port}/orders").check(follow=True)
+
+
+def test_topics_may_be_named_by_a_pattern() -> None:
+    source = parse_kafka(r"kafka://one/?subscribePattern=fleet%5C..*&startingOffsets=latest")
+    assert (source.topics, source.name) == ((), r"kafka://one:9092/?subscribePattern=fleet\..*")
+    options = source._options(frozenset())
+    assert (options["subscribePattern"], "subscribe" in options) == (r"fleet\..*", False)
+    with pytest.raises(SourceUnknown, match="names topics and a pattern"):
+        parse_kafka("kafka://one/orders?subscribePattern=fleet")
+    with pytest.raises(SourceUnknown, match="names no topic"):
+        parse_kafka("kafka://one/?subscribePattern=")
+
+
+def test_a_checkpoint_goes_on_only_where_all_its_topics_are_read(tmp_path: Path) -> None:
+    for name, text in {"offsets/4": 'v1\n{}\n{"orders":{"0":7},"fleet.a":{"0":1}}\n', "commits/4": "v1\n{}"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for topics in ("orders,fleet.a,more", "?subscribePattern=orders%7Cfleet%5C..*", "?subscribePattern=%5Cp%7BL%7D*"):
+        parse_kafka(f"kafka://other/{topics}").check_rebind("kafka://one:9092/orders,fleet.a", tmp_path)
+    for topics in ("orders", "?subscribePattern=orders"):
+        with pytest.raises(LakeRefused, match="has read fleet.a, which would not be read any more"):
+            parse_kafka(f"kafka://other/{topics}").check_rebind("kafka://one:9092/orders,fleet.a", tmp_path)
+    with pytest.raises(LakeRefused, match="is not one of topics"):
+        parse_kafka("kafka://other/orders").check_rebind("/inbox", tmp_path)
 
 
 @pytest.mark.parametrize(

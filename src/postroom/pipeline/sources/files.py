@@ -11,7 +11,14 @@ from postroom.pipeline.sources.file_ranges import frame_of_files
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
 from postroom.pipeline.sources.pending_files import Backlog, noted_files
 from postroom.pipeline.sources.preview import Preview, preview_files
-from postroom.pipeline.sources.record_files import check_readable, find_files, is_record_file, local_path, record_files
+from postroom.pipeline.sources.record_files import (
+    cannot_rebind,
+    check_readable,
+    find_files,
+    is_record_file,
+    local_path,
+    record_files,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,6 +80,10 @@ class FileSource:
     def is_outage(self, error: str) -> bool:
         """Files do not come back by themselves."""
         return False
+
+    def check_rebind(self, other: str, stream: Path) -> None:
+        """Files are known by their names."""
+        raise cannot_rebind(other, self.name)
 
     def answers(self) -> bool:
         """Whoever lists them notices that they are away."""

@@ -1,7 +1,11 @@
-"""Kafka as a source, through Spark's own connector: `kafka://host:port[,host:port]/topic[,topic][?option=value&…]`."""
+"""Kafka as a source, through Spark's own connector: `kafka://host:port[,host:port]/topic[,topic][?option=value&…]`.
+
+In place of topics there may be a pattern, `kafka://host:port/?subscribePattern=REGEX`.
+"""
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,6 +51,9 @@ NEEDED = (
     "org.apache.commons:commons-pool2:2.13.1",
 )
 
+# The option that names topics by a regular expression of Java's, those that come later included.
+PATTERN = "subscribePattern"
+
 # Options of the connector; names with a dot are Kafka's own and go to its consumer.
 OPTIONS = frozenset(
     {
@@ -67,6 +74,7 @@ OPTIONS = frozenset(
         "startingOffsetsByTimestamp",
         "startingOffsetsByTimestampStrategy",
         "startingTimestamp",
+        PATTERN,
     }
 )
 OF_A_BATCH = frozenset({"endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"})
@@ -123,7 +131,12 @@ class KafkaSource(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """Brokers and topics; options may hold passwords and stay out."""
-        return f"{self._cluster}/{','.join(self.topics)}"
+        topics = ",".join(self.topics)
+        return f"{self._cluster}/{topics or f'?{PATTERN}={self._pattern}'}"
+
+    @property
+    def _pattern(self) -> str:
+        return self.options.get(PATTERN, "")
 
     @property
     def _cluster(self) -> str:
@@ -162,6 +175,24 @@ class KafkaSource(msgspec.Struct, frozen=True):
         """Whether a broker is away for a while."""
         return any(sign in error for sign in OUTAGES)
 
+    def check_rebind(self, other: str, stream: Path) -> None:
+        """Whether all topics that were read are still among these; whether it is the same cluster, it says itself."""
+        if not other.startswith("kafka://"):
+            raise LakeRefused(f"a checkpoint of {other} is not one of topics.", place=self.name)
+        gone = [topic for topic in _offsets(committed_offsets(stream)) if not self._has(topic)]
+        if gone:
+            raise LakeRefused(
+                f"this checkpoint has read {', '.join(gone)}, which would not be read any more.",
+                place=self.name,
+                remedy="Name these topics, too, or a checkpoint of its own.",
+            )
+
+    def _has(self, topic: str) -> bool:
+        try:
+            return topic in self.topics or re.fullmatch(self._pattern, topic) is not None
+        except re.error:  # Java knows what Python does not
+            return True
+
     def answers(self) -> bool:
         """Whether any of the brokers listens."""
         return any(answers(server) for server in self.servers)
@@ -175,7 +206,7 @@ class KafkaSource(msgspec.Struct, frozen=True):
         if spark is None:
             raise LakeRefused("only Spark reads Kafka.", place=self.name)
         options = self._options(frozenset())
-        first, end = read_offsets(spark, options, self.topics, self._cluster)
+        first, end = read_offsets(spark, options, self.topics, self._pattern, self._cluster)
         begin = dict(end if options["startingOffsets"] == "latest" else first)
         begin |= self._begun(kept, options["startingOffsets"])
         parts = {part: (min(begin.get(part, first[part]), end[part]), end[part]) for part in sorted(end)}
@@ -206,7 +237,8 @@ class KafkaSource(msgspec.Struct, frozen=True):
                 "startingOffsets": _offsets_text(piece, 0),
                 "endingOffsets": _offsets_text(piece, 1),
             }
-            options.pop("subscribe")
+            for name in ("subscribe", PATTERN):
+                options.pop(name, None)
             wanted: dict[str, list[int]] = {}
             for topic, number in piece:
                 wanted.setdefault(topic, []).append(number)
@@ -224,7 +256,7 @@ class KafkaSource(msgspec.Struct, frozen=True):
     def _options(self, unwanted: frozenset[str]) -> dict[str, str]:
         fixed = {
             "kafka.bootstrap.servers": ",".join(self.servers),
-            "subscribe": ",".join(self.topics),
+            **({"subscribe": ",".join(self.topics)} if self.topics else {}),
             "includeHeaders": "true",
         }
         chosen = {**DEFAULTS, **self.options, **fixed}
@@ -245,9 +277,13 @@ def parse_kafka(url: str) -> KafkaSource:
         )
     topics = tuple(unquote(topic) for topic in parts.path.strip("/").split(",") if topic)
     servers = tuple(_with_port(server) for server in parts.netloc.split(",") if server)
-    if not topics or not servers or "/" in parts.path.strip("/"):
-        raise SourceUnknown("this names no topic.", place=_bare(url), remedy="It is kafka://host:port/topic.")
     options = {_option(name, url): value for name, value in parse_qsl(parts.query, keep_blank_values=True)}
+    if bool(topics) == bool(options.get(PATTERN)) or not servers or "/" in parts.path.strip("/"):
+        raise SourceUnknown(
+            "this names topics and a pattern." if topics and options.get(PATTERN) else "this names no topic.",
+            place=_bare(url),
+            remedy=f"It is kafka://host:port/topic, or kafka://host:port/?{PATTERN}=REGEX.",
+        )
     for name, value in options.items():
         _check_secret(name.removeprefix("kafka."), value, url)
     return KafkaSource(servers, topics, options)
@@ -308,16 +344,22 @@ def _admin_client(spark: SparkSession, options: Mapping[str, str]) -> Iterator[A
 
 
 def read_offsets(
-    spark: SparkSession, options: Mapping[str, str], topics: Sequence[str], place: str
+    spark: SparkSession, options: Mapping[str, str], topics: Sequence[str], pattern: str, place: str
 ) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """The earliest and the next offset of each partition of some topics, as the brokers say at this moment."""
+    """The earliest and the next offset of each partition of some topics, or of those with a pattern, as of now."""
     from py4j.protocol import Py4JJavaError
 
     java: Any = spark.sparkContext._jvm
     admin = java.org.apache.kafka.clients.admin
     try:
         with _admin_client(spark, options) as client:
-            described = client.describeTopics(java.java.util.ArrayList(list(topics))).allTopicNames()
+            asked_for = java.java.util.ArrayList()
+            if pattern:
+                there = client.listTopics().names().get(ANSWER_TIMEOUT_S, java.java.util.concurrent.TimeUnit.SECONDS)
+                topics = [name for name in there if java.java.util.regex.Pattern.matches(pattern, name)]
+            for topic in topics:
+                asked_for.add(topic)
+            described = client.describeTopics(asked_for).allTopicNames()
             found = described.get(ANSWER_TIMEOUT_S, java.java.util.concurrent.TimeUnit.SECONDS)
             names = [(str(topic), info.partition()) for topic, about in found.items() for info in about.partitions()]
             partitions = {name: java.org.apache.kafka.common.TopicPartition(*name) for name in names}

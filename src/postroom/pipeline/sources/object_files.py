@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from postroom.pipeline.sources.file_ranges import cut_sized, frame_of_ranges, sh
 from postroom.pipeline.sources.files import BYTES_OF_BATCH
 from postroom.pipeline.sources.lag import Lag, Lags, Reached
 from postroom.pipeline.sources.preview import Preview, preview_files
-from postroom.pipeline.sources.record_files import HIDDEN, has_suffix, suffix_hint
+from postroom.pipeline.sources.record_files import HIDDEN, cannot_rebind, has_suffix, suffix_hint
 from postroom.pipeline.spark.workers import parallelism
 from postroom.pipeline.storage.interface import Storage, StoredFile
 from postroom.pipeline.storage.object_store import ObjectStorage
@@ -84,6 +85,10 @@ class ObjectFileSource:
     def is_outage(self, error: str) -> bool:
         """Whoever lists them knows by the kind of the error."""
         return False
+
+    def check_rebind(self, other: str, stream: Path) -> None:
+        """Files are known by their names."""
+        raise cannot_rebind(other, self.name)
 
     def answers(self) -> bool:
         """Whoever lists them notices that they are away."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from postroom.errors import FileMissing
+from postroom.errors import FileMissing, LakeRefused
 from postroom.pipeline.sources.compression import PACKED
 
 LINES = (".jsonl", ".ndjson", ".json")
@@ -77,6 +77,14 @@ def is_record_file(relative: Path, file: Path) -> bool:
 def has_suffix(name: str) -> bool:
     """Whether a file is a record file by its name."""
     return name.lower().endswith(SUFFIXES)
+
+
+def cannot_rebind(other: str, name: str) -> LakeRefused:
+    """A checkpoint of files names them in full: those of another place are other files to it."""
+    return LakeRefused(
+        f"a checkpoint of files in {other} does not know those in {name}.",
+        remedy="Leave the files where they were, or name a checkpoint of its own.",
+    )
 
 
 def suffix_hint() -> str:

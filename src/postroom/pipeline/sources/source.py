@@ -49,6 +49,9 @@ class Source(Protocol):
     def is_outage(self, error: str) -> bool:
         """Whether an error of the stream passes by itself, so that it is worth trying again."""
 
+    def check_rebind(self, other: str, stream: Path) -> None:
+        """Raise unless what was read of a source of another name, by its part of a checkpoint, was read of this one."""
+
     def answers(self) -> bool:
         """Whether it can be reached at present, as far as a short look can tell."""
 
