@@ -64,10 +64,11 @@ def s3_server() -> Iterator[S3Server]:
 
 
 class FailingProxy:
-    """Stands before a server and answers in its place as long as `failures` lasts."""
+    """Stands before a server and answers in its place as long as `failures` lasts; `requests` are all it was asked."""
 
     def __init__(self, server: S3Server) -> None:
         self.failures = 0
+        self.requests: list[str] = []
         self.status, self.code = 503, "SlowDown"
         self._target = server.url.removeprefix("http://")
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -90,6 +91,7 @@ class FailingProxy:
 
             def handle_any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                proxy.requests.append(f"{self.command} {self.path}")
                 if proxy.failures > 0:
                     proxy.failures -= 1
                     answer = f"<Error><Code>{proxy.code}</Code><Message>not now</Message></Error>".encode()

@@ -14,6 +14,7 @@ from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.catalog_reload import Catalogs
 from postroom.pipeline.lake.batch_leases import hold_lease, leave_lease
 from postroom.pipeline.lake.commit import apply_manifest, commit_batch, finish_locked
+from postroom.pipeline.lake.commit_plan import look_before
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, find_entry
 from postroom.pipeline.lake.manifest import read_manifest, unfinished
@@ -140,10 +141,11 @@ class Sorter:
 
     def _sort_and_commit(self, job: Job, records: DataFrame) -> LedgerEntry:
         task = SortTask(job, self.source, KEY, self.lake.storage, self.files)
+        before = look_before(self.lake)
         with self.progress.on_spark(records.sparkSession, job.batch_name):
             written = _sorted_by_workers(records, task)
         try:
-            return commit_batch(self.lake, job, self.source, written)
+            return commit_batch(self.lake, job, self.source, written, before)
         except (OSError, LakeRefused) as error:
             if is_no_room(error):
                 raise no_room(job.lake) from error

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from time import time
 from typing import Any
 
-from deltalake import DeltaTable, Field
+from deltalake import DeltaTable, Field, PostCommitHookProperties
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.batch_leases import check_lease, put_by
-from postroom.pipeline.lake.commit_plan import plan_manifest
+from postroom.pipeline.lake.commit_plan import LakeBefore, plan_manifest
 from postroom.pipeline.lake.create_table import create_table
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, commit_properties, find_entry, record_batch
@@ -37,15 +37,20 @@ from postroom.pipeline.worker.sort_task import TaskResult
 PARALLEL_COMMITS = 8
 # What a plan says of tables that are not there yet.
 NEW = ("created", "replaced")
+# As often as Delta makes a checkpoint.
+CLEAN_LOG_EVERY = 100
 # How often a commit is tried again because of others.
 MOST_TRIES = 10
 
 
-def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[TaskResult]) -> LedgerEntry:
+def commit_batch(
+    lake: Lake, job: Job, source: str, written: Iterable[TaskResult], before: LakeBefore | None = None
+) -> LedgerEntry:
     """Bring what the tasks wrote into the tables, exactly once; an earlier commit of the same batch wins.
 
     When it fails before there is a manifest, the files go. From then on they are promised, even if to put the manifest
-    seems to fail: who comes next finishes the batch with them, or sweeps them away.
+    seems to fail: who comes next finishes the batch with them, or sweeps them away. `before` is how the lake was when
+    nothing of the batch was written.
     """
     written = list(written)
     with lake.lock() as lock:
@@ -56,7 +61,7 @@ def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[TaskResult
         try:
             check_lease(lake, job)
             check_files(lake, written)
-            manifest = plan_manifest(lake, job, source, written)
+            manifest = plan_manifest(lake, job, source, written, before)
         except (OSError, LakeRefused):
             discard(lake, written)
             raise
@@ -169,6 +174,10 @@ def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
         partition_by=list(table.partition) or None,
         schema=delta.schema(),
         commit_properties=commit_properties(manifest.run, manifest.batch),
+        # To look for old entries of the log lists it, which is not worth it at every commit.
+        post_commithook_properties=PostCommitHookProperties(
+            cleanup_expired_logs=(delta.version() + 1) % CLEAN_LOG_EVERY == 0
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
+import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
@@ -13,16 +14,54 @@ from postroom.messages.definitions.definition import Definition
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.create_table import LANDED_ON
 from postroom.pipeline.lake.lake import Lake
-from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, check_balance
+from postroom.pipeline.lake.manifest import (
+    AddedFile,
+    Manifest,
+    SchemaChange,
+    TableCommit,
+    check_balance,
+    unfinished,
+)
 from postroom.pipeline.lake.schema_evolution import Incompatible, TextForTime, new_columns
 from postroom.pipeline.lake.table_cache import find_table
 from postroom.pipeline.lake.table_properties import properties_of
 from postroom.pipeline.lake.text_tables import add_text_tables, begin_text_tables
 from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile
-from postroom.pipeline.worker.table_layout import BESIDE, DEAD_LETTERS
+from postroom.pipeline.worker.table_layout import BESIDE, DEAD_LETTERS, LEDGER
 
 
-def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) -> Manifest:
+class LakeBefore(msgspec.Struct, frozen=True):
+    """Which folders for tables there were in an object store before a batch was sorted, and how long its ledger was.
+
+    There it takes two requests to find out that there is no table. Whatever makes one enters that in the ledger, or
+    leaves a manifest, so that without either none was made in the meantime.
+    """
+
+    ledger: int
+    folders: frozenset[str]
+
+    def still_holds(self, lake: Lake) -> bool:
+        """Whether no table was made since; for who holds the lake's lock."""
+        return _length(lake) == self.ledger and not unfinished(lake)
+
+
+def look_before(lake: Lake) -> LakeBefore | None:
+    """How a lake is before a batch is sorted; None for one in a folder, which is quickly asked."""
+    if lake.storage.folder is not None:
+        return None
+    # The ledger first: what is made while the folders are listed is in it later.
+    length = _length(lake)
+    return LakeBefore(length, frozenset(lake.folders()))
+
+
+def _length(lake: Lake) -> int:
+    ledger = find_table(lake, LEDGER)
+    return -1 if ledger is None else int(ledger.version())
+
+
+def plan_manifest(
+    lake: Lake, job: Job, source: str, written: list[TaskResult], before: LakeBefore | None = None
+) -> Manifest:
     """All that a batch will add, checked for balance; files of tables whose columns changed move to a new table."""
     files = [file for task in written for file in task.files]
     landed: dict[str, int] = {}
@@ -41,7 +80,8 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) 
     for file in files:
         by_folder.setdefault(file.folder, []).append(file)
     begin_text_tables(lake)
-    plans = TablePlans(lake, job, sorted(schemas))
+    there = before.folders if before is not None and before.still_holds(lake) else None
+    plans = TablePlans(lake, job, sorted(schemas), there)
     planned = [plans.plan(folder, schemas[folder], by_folder[folder]) for folder in sorted(schemas)]
     add_text_tables(lake, plans.with_text)
     if plans.text_for_times:
@@ -68,16 +108,19 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) 
 class TablePlans:
     """Plans for the tables of one batch; what they share is read once.
 
-    `with_text` are new tables that get times as text, `text_for_times` tables that have text where times would come.
+    `there` are the only folders that can have tables, where that is known. `with_text` are new tables that get times as
+    text, `text_for_times` tables that have text where times would come.
     """
 
-    def __init__(self, lake: Lake, job: Job, folders: list[str]) -> None:
+    def __init__(self, lake: Lake, job: Job, folders: list[str], there: frozenset[str] | None = None) -> None:
         self._lake = lake
         self._job = job
         parents = sorted({folder.rpartition("/")[0] for folder in folders})
         found = lake.storage.map(lambda parent: _successors(lake, parent), parents)
         self._successors: dict[str, dict[str, list[int]]] = dict(zip(parents, found, strict=True))
         names = [name for folder in folders for name in self._candidates(folder)]
+        if there is not None:
+            names = [name for name in names if name in there or name in BESIDE]
         tables = lake.storage.map(lambda name: find_table(lake, name), names)
         self._tables = {name: table for name, table in zip(names, tables, strict=True) if table is not None}
         self.with_text: list[str] = []

@@ -82,10 +82,18 @@ class Lake(msgspec.Struct, frozen=True):
         yield from self._tables("")
         yield from self._tables(f"{ENDPOINTS}/")
 
-    def _tables(self, prefix: str) -> Iterator[TableLocation]:
+    def folders(self) -> Iterator[str]:
+        """The folders where tables of landed messages are, or may come to be."""
+        for prefix in ("", f"{ENDPOINTS}/"):
+            yield from (f"{prefix}{group}/{table}" for group, table in self._folders(prefix))
+
+    def _folders(self, prefix: str) -> list[tuple[str, str]]:
         groups = [group for group in self.storage.folders(prefix.rstrip("/")) if not group.startswith("_")]
         found = self.storage.map(lambda group: self.storage.folders(f"{prefix}{group}"), groups)
-        folders = [(group, table) for group, tables in zip(groups, found, strict=True) for table in tables]
+        return [(group, table) for group, tables in zip(groups, found, strict=True) for table in tables]
+
+    def _tables(self, prefix: str) -> Iterator[TableLocation]:
+        folders = self._folders(prefix)
         # As paths are ordered, with a slash between their parts.
         folders.sort()
         there = self.storage.map(lambda parts: self.has(f"{prefix}{parts[0]}/{parts[1]}"), folders)

@@ -21,10 +21,12 @@ def open_table(lake: Lake, folder: str) -> DeltaTable:
     root = lake.storage.folder
     # The number of its log tells a table in a folder from another one that was made in its place.
     log = (root / folder / "_delta_log").stat().st_ino if root is not None else 0
-    table = _opened(lake, folder, log)
-    with telling_errors(f"{lake.url}/{folder}"):
-        table.update_incremental()
-    return table
+    opened = _opened(lake, folder, log)
+    if opened.is_used:
+        with telling_errors(f"{lake.url}/{folder}"):
+            opened.table.update_incremental()
+    opened.is_used = True
+    return opened.table
 
 
 def find_table(lake: Lake, folder: str) -> DeltaTable | None:
@@ -41,12 +43,20 @@ def planned_table(lake: Lake, folder: str) -> DeltaTable | None:
     """A table as it was when a plan looked at it; None where it may have been opened since."""
     if _opened.cache_info().currsize > MOST_OPEN // 2:
         return None
-    return _opened(lake, folder, 0)
+    return _opened(lake, folder, 0).table
+
+
+class _OpenTable:
+    """A table that is open, and whether it was asked for before: one that was just opened is up to date."""
+
+    def __init__(self, table: DeltaTable) -> None:
+        self.table = table
+        self.is_used = False
 
 
 @functools.lru_cache(maxsize=MOST_OPEN)
-def _opened(lake: Lake, folder: str, log: int) -> DeltaTable:
-    return lake.table(folder)
+def _opened(lake: Lake, folder: str, log: int) -> _OpenTable:
+    return _OpenTable(lake.table(folder))
 
 
 def has_batch(table: DeltaTable, run: str, batch: int) -> bool:
