@@ -22,6 +22,7 @@ from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.matching.columnar import Land, land_groups
 from postroom.messages.matching.definition_index import DefinitionIndex, Fit, channel_of
 from postroom.messages.matching.group_events import ColumnSlice, group_columns, group_lines
+from postroom.messages.matching.message_keys import KeyReader
 from postroom.messages.matching.outcome import JudgedRecord, Match, Reason, Sorted
 from postroom.messages.matching.payload_decoders import (
     CheckingDecoder,
@@ -87,6 +88,7 @@ class Engine:
         """Why schemas that the catalog has cannot be used."""
         self._versions: dict[str, Versions] = {}
         self._writers: dict[tuple[str, str], PayloadSchema] = {}
+        self._keys = KeyReader(self._key_versions(catalog))
         self._fillers: dict[str, Filler] = {}
         self._fast_schemas: dict[str, FastSchema | None] = {}
         self.keeps_undeclared = keep_undeclared
@@ -173,13 +175,20 @@ class Engine:
             return [Malformed("", "record_too_large", limit, size)]
         try:
             found = parse_record(line) if record is None else record
-            return unwrap(found, self._max_batch, self._max_record_bytes)
+            return self._unwrapped(found, self._max_batch)
         except RecordRefused as error:
             return [Malformed("", "record_broken", "a record or a CloudEvent", error.sentence)]
 
     def sort(self, record: Record) -> list[Sorted]:
         """Sort the messages of one record: one, or those of a CloudEvents batch."""
-        return [self.judged(message) for message in unwrap(record, limit=self._max_record_bytes)]
+        return [self.judged(message) for message in self._unwrapped(record)]
+
+    def _unwrapped(self, record: Record, max_batch: int | None = None) -> list[Message | Malformed]:
+        record, fault = self._keys.read(record)
+        messages = unwrap(record, max_batch, self._max_record_bytes)
+        if fault is None:
+            return messages
+        return [one if isinstance(one, Malformed) else msgspec.structs.replace(one, fault=fault) for one in messages]
 
     def judged(self, message: Message | Malformed) -> Sorted:
         """Sort what came out of a record, a message or not."""
@@ -247,17 +256,30 @@ class Engine:
         if schema is None or definition.schema is None:
             return None
         if definition.xid not in self._versions:
-            found = [
-                Version(
-                    source.version,
-                    ids,
-                    partial(self._parse_version, source),
-                    partial(self._documents.guid, source.place),
-                )
-                for source, ids in self._documents.versions(definition.schema)
-            ]
-            self._versions[definition.xid] = Versions(schema, definition.schema.version, found, self._schema_id_bytes)
+            self._versions[definition.xid] = self._versions_of(definition.schema, schema)
         return self._versions[definition.xid]
+
+    def _key_versions(self, catalog: CompiledCatalog) -> dict[str, Versions]:
+        """The schemas of keys with their versions, by topic; keys whose schema cannot be used stay as they are."""
+        found: dict[str, Versions] = {}
+        for topic, source in catalog.key_schemas().items():
+            try:
+                found[topic] = self._versions_of(source, self._parse_source(source))
+            except (SchemaRefused, FormatUnknown) as error:
+                log.warning("keys of %s are not read: %s", topic, error)
+        return found
+
+    def _versions_of(self, source: SchemaSource, schema: PayloadSchema) -> Versions:
+        found = [
+            Version(
+                version.version,
+                ids,
+                partial(self._parse_version, version),
+                partial(self._documents.guid, version.place),
+            )
+            for version, ids in self._documents.versions(source)
+        ]
+        return Versions(schema, source.version, found, self._schema_id_bytes)
 
     def _parse_version(self, source: SchemaSource) -> PayloadSchema:
         """The schema of a version, parsed once for all definitions that refer to it alike."""

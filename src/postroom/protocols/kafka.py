@@ -18,6 +18,7 @@ KAFKA = Wire(
     contenttype=("headers", "content-type"),
     contentencoding=("headers", "content-encoding"),
     schema_id="__value_schema_id",
+    key_schema_id="__key_schema_id",
     channel=("topic",),
     key=("key",),
     sent=("timestamp",),

@@ -66,7 +66,8 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
     there (the first one is written), `contenttype` and `contentencoding` the paths of what says how to read the body;
-    `schema_id` names the header in which serialisers name the schema of the body instead of in front of it;
+    `schema_id` and `key_schema_id` name the headers in which serialisers name the schema of the body, and of the key,
+    instead of in front of it;
     `channel`, `discriminator`, `key` and `sent` the paths of where a message went, of what tells its type, of its key,
     and of the time at which it was sent. The others say how headers look; `native_values` that they keep numbers and
     booleans, `contenttype_attribute` that the content type is one of them.
@@ -80,6 +81,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     contenttype: tuple[str, ...] = ()
     contentencoding: tuple[str, ...] = ()
     schema_id: str = ""
+    key_schema_id: str = ""
     channel: tuple[str, ...] = ()
     discriminator: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
@@ -144,13 +146,15 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         container = metadata[section] if section in metadata else self.lookup(metadata, (section,))
         return _encoding_in(container.items() if type(container) is dict else pairs(container), name)
 
-    def schema_header(self, metadata: dict[str, Any]) -> bytes:
-        """What a header says about the schema of the body, as it would stand in front of it; empty where none does."""
-        container = metadata.get(self.headers) if self.schema_id else None
+    def schema_header(self, metadata: dict[str, Any], *, of_key: bool = False) -> bytes:
+        """What a header says about the schema of the body (or the key), as it would stand in front of it; empty where
+        none does."""
+        name = self.key_schema_id if of_key else self.schema_id
+        container = metadata.get(self.headers) if name else None
         if type(container) is dict:
-            return _bytes_of(container.get(self.schema_id), None)
+            return _bytes_of(container.get(name), None)
         for item in container if type(container) is list else ():
-            if isinstance(item, dict) and item.get("name") == self.schema_id:
+            if isinstance(item, dict) and item.get("name") == name:
                 return _bytes_of(item.get("value"), item.get("value_base64"))
         return b""
 

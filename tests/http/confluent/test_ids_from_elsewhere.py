@@ -28,7 +28,7 @@ from tests.http.running_service import serving
 
 warnings.filterwarnings("ignore", message=".*httpx.*")
 from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: E402
-from confluent_kafka.schema_registry.avro import AvroDeserializer  # noqa: E402
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer  # noqa: E402
 from confluent_kafka.serialization import MessageField, SerializationContext  # noqa: E402
 
 NAME = "bakery.Oven"
@@ -132,6 +132,23 @@ def test_a_version_that_the_catalog_has_as_well_is_one_version(
     assert versions.own == "2"
     again = Catalog({}, compiled=type(known.compiled).decode(known.compiled.encode()))
     assert sort(again, topic, payload(0, ids[0])).data == {"heat": 180, "id": "a"}
+
+
+def test_keys_have_the_schema_of_their_own_subject(
+    registry_url: str, ids: list[int], topic: str, tmp_path: Path
+) -> None:
+    client = SchemaRegistryClient({"url": registry_url})
+    context = SerializationContext(topic, MessageField.KEY)
+    key = AvroSerializer(client, '"string"')("oven-7", context)
+    assert key is not None
+    says = {"dataschemauri": f"/schemagroups/default/schemas/{topic}-value"}
+    options = {"topic": topic, "key": {"type": "uritemplate", "value": "oven-{number}"}}
+    file = catalog_file(tmp_path, topic, **says, protocoloptions=options)
+    known = open_catalog(str(file), settings=Settings(schema_registry=registry_url))
+    record = json.loads(line(topic, payload(0, ids[0])))
+    record["metadata"]["key_base64"] = base64.b64encode(key).decode()
+    (match,) = known.match_all(json.dumps(record).encode())
+    assert (match.outcome, match.variables) == ("landed", {"number": "7"})
 
 
 def test_match_asks_the_registry_that_it_is_told(registry_url: str, ids: list[int], topic: str, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from postroom.formats.schema_identity import document_bytes, numbered_type, sche
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource, StoredSchema
 from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.definitions.schema_sources import stored_schemas
-from postroom.messages.definitions.templates import has_placeholder
 from postroom.registry.numbering.subjects import EXACT_NAME, Contexts, Subject, escaped_id, parse_subject
 from postroom.settings import Settings
 
@@ -94,7 +93,7 @@ class SubjectVersions:
 
     def _found(self, definition: Definition, source: SchemaSource, joined: _Joined) -> Iterator[str]:
         """The schemas that are subjects of a definition by their names, in the default context."""
-        names = {"topic": _topic(definition), "record": joined.record_name(source)}
+        names = {"topic": definition.topic, "record": joined.record_name(source)}
         group = self._contexts.group(".")
         for pattern in self._patterns:
             if all(value or f"{{{name}}}" not in pattern for name, value in names.items()):
@@ -175,12 +174,3 @@ def _identity(stored: StoredSchema) -> bytes | None:
     if stored.document is None:
         return stored.version.encode()
     return schema_identity(stored.format, document_bytes(stored.format, stored.document))
-
-
-def _topic(definition: Definition) -> str:
-    """The topic that a definition fixes; empty where it fixes none."""
-    for constraint in definition.protocol_constraints:
-        if definition.protocol == "KAFKA" and constraint.path == ("topic",):
-            value = constraint.value
-            return value if isinstance(value, str) and not has_placeholder(value) else ""
-    return ""

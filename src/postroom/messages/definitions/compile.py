@@ -108,7 +108,18 @@ def compile_chain(tree: Tree, entry: CatalogMessage, chain: Chain, fetch: Fetch 
             template_of(constraint)
         except DefinitionRefused as error:
             raise DefinitionRefused(error.sentence, place=f"{entry.xid}{constraint.at}", remedy=error.remedy) from None
-    return definition
+    path = key_schema_path(definition)
+    key_schema = schema_source(tree, {"dataschemauri": path}) if path else None
+    if key_schema is None or key_schema.missing:
+        return definition
+    return msgspec.structs.replace(definition, key_schema=key_schema)
+
+
+def key_schema_path(definition: Definition) -> str:
+    """Where the schema of the keys would be: TOPIC-key beside that of the payloads; empty where nobody asks for it."""
+    group = definition.schema.place.split("/")[2:3] if definition.schema is not None else []
+    says_key = any(constraint.path == ("key",) for constraint in definition.protocol_constraints)
+    return f"/schemagroups/{group[0]}/schemas/{definition.topic}-key" if group and says_key and definition.topic else ""
 
 
 def _declared(constraints: Iterable[Constraint], chain: Chain) -> tuple[Constraint, ...]:

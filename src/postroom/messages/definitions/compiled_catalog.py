@@ -16,7 +16,7 @@ from postroom.messages.definitions.catalog_tree import (
     local_path,
     xref_target,
 )
-from postroom.messages.definitions.compile import compile_definition
+from postroom.messages.definitions.compile import compile_definition, key_schema_path
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, StoredSchema
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.messages.definitions.schema_sources import schema_reference, schema_source, stored_schemas
@@ -84,6 +84,7 @@ def _compiled(tree: Tree, entry: CatalogMessage) -> CompiledMessage:
         error.__context__ = None  # it is kept, and its context would be kept with it
         return CompiledMessage(None, error.with_traceback(None), dependencies)
     steps = definition.schema.place.split("/") if definition.schema is not None else []
+    dependencies |= {path for path in (key_schema_path(definition),) if path}
     return CompiledMessage(definition, None, dependencies, steps[2] if len(steps) > 2 else "")
 
 

@@ -71,7 +71,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
     `contenttype` is that of the data; `message_type` the constraint on the content type of whole messages, where they
     have no envelope or the definition says which one they have around the data; `format` that of events in structured
-    mode, where it is stated.
+    mode, where it is stated; `key_schema` the schema of the keys, where the catalog has one and the definition says
+    something of them.
     """
 
     xid: str
@@ -89,7 +90,16 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     format: str = ""
     schema: SchemaSource | None = None
+    key_schema: SchemaSource | None = None
     bases: tuple[str, ...] = ()
+
+    @property
+    def topic(self) -> str:
+        """The topic of Kafka that the definition fixes; empty where it fixes none."""
+        for constraint in self.protocol_constraints if self.protocol == "KAFKA" else ():
+            if constraint.path == ("topic",) and isinstance(constraint.value, str) and "{" not in constraint.value:
+                return constraint.value
+        return ""
 
 
 class CompiledCatalog(msgspec.Struct, frozen=True):
@@ -111,6 +121,10 @@ class CompiledCatalog(msgspec.Struct, frozen=True):
             if definition.xid in chosen
             for constraint in (*definition.envelope_constraints, *definition.protocol_constraints)
         }
+
+    def key_schemas(self) -> dict[str, SchemaSource]:
+        """The schemas of keys, by topic."""
+        return {one.topic: one.key_schema for one in self.definitions if one.key_schema is not None}
 
     def encode(self) -> bytes:
         """The catalog as bytes; members of schemas keep the order in which they are declared, which columns have."""

@@ -69,8 +69,8 @@ class DefinitionIndex:
         """The definitions that events of a type on a protocol may fit, before anything else is known of them."""
         candidates = (c for c in (*self._by_type.get(event_type, ()), *self._others) if c.takes_events)
         found = [c for c in candidates if c.definition.protocol in ("", protocol)]
-        if any(c.has_repeats for c in found):
-            return []  # only the exact rules know which header is which
+        if any(c.has_repeats or c.definition.key_schema is not None for c in found):
+            return []  # only the exact rules know which header is which, and read keys that name their schema
         shadowed = _bases_of_meant(found)
         found = [c for c in found if c.type is not None or c.definition.xid not in shadowed]
         bases = {xid for c in found for xid in c.definition.bases}  # a base gives way, whatever its rules

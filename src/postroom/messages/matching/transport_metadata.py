@@ -106,8 +106,8 @@ class TransportReader:
         wire, left = self._wire, dict(metadata)
         channel = _taken(wire, left, wire.channel, _text)
         key = _taken(wire, left, wire.key, _text_bytes)
-        if key is None and wire.key:
-            key = _taken(wire, left, (f"{wire.key[0]}_base64",), _unpacked)
+        if wire.key and (key is None or "key_base64" in left):  # a key that was read has its bytes beside it
+            key = _taken(wire, left, (f"{wire.key[0]}_base64",), _unpacked) or key
         sent = _taken(wire, left, wire.sent, moment_of)
         for path in self._declared:
             _taken(self._definition_wire, left, path, _some)
