@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 @click.option("--catalog", required=True, metavar="SRC", help="A file, a folder, http(s)://… or sqlite:///path.db.")
 @click.option(
     "--source",
+    "sources",
     required=True,
+    multiple=True,
     metavar="SRC",
-    help="Records: a file (JSON Lines, also .gz and .zst, or Parquet), a folder, or kafka://host:port/topic?option=value.",
+    help="Records: a file (JSON Lines, also .gz and .zst, or Parquet), a folder, or kafka://host:port/topic?option=value."
+    " Several add up.",
 )
 @click.option(
     "--lake",
@@ -83,7 +86,7 @@ if TYPE_CHECKING:
 @registry_option
 def command(
     catalog: str,
-    source: str,
+    sources: tuple[str, ...],
     lake: str,
     endpoint: str | None,
     follow: bool,
@@ -121,6 +124,7 @@ def command(
     from postroom.pipeline.lake.lake import create_lake
     from postroom.pipeline.monitoring.metrics_port import parse_address
     from postroom.pipeline.monitoring.progress import Progress
+    from postroom.pipeline.several_sources import check_different
     from postroom.pipeline.sources.source import open_source
     from postroom.pipeline.spark.cluster import CONNECT, check_shared, is_local
     from postroom.pipeline.spark.java import find_java_home
@@ -136,12 +140,15 @@ def command(
     watch = CatalogWatch(catalog, settings, endpoint or "")
     # All again inside sort(): here they say what is wrong before Spark takes seconds to start, or a folder is made.
     store = storage_options(storage)
-    opened = open_source(source, store)
+    opened = [open_source(source, store) for source in sources]
+    check_different(opened)
     chosen = find_master(settings.master, options)
     if chosen and not is_local(chosen):
         check_shared(lake, "a lake", settings)
-        check_shared(source, "a source", settings)
-    opened.check(follow=follow)
+        for source in sources:
+            check_shared(source, "a source", settings)
+    for one in opened:
+        one.check(follow=follow)
     if checkpoint is not None:
         open_storage(checkpoint, "a checkpoint", store)
     elif rebind:
@@ -151,26 +158,36 @@ def command(
     if not dry_run:
         create_lake(lake, store)
     # An application that is there has its libraries, or not; nobody can give it more.
-    configuration = options if inside_spark() else with_jars(options, opened.configuration)
+    needed = {name: value for one in opened for name, value in one.configuration.items()}
+    configuration = options if inside_spark() else with_jars(options, needed)
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     if dry_run:
+        from postroom.pipeline.checkpoint import checkpoint_of
         from postroom.pipeline.dry_run import dry_run as look
 
         session = spark_session(settings.master, configuration=configuration, settings=settings)
-        with session if opened.needs_spark else nullcontext() as spark, show_progress("judging a sample", quiet):
-            found = look(
-                opened,
-                watch,
-                lake,
-                spark=spark,
-                nulls=settings.nulls,
-                checkpoint=checkpoint,
-                follow=follow,
-                sample=sample,
-                rebind=rebind,
-                storage_options=store,
-            )
-        print_json(found) if as_json else print_dry_run(found)
+        needs_spark = any(one.needs_spark for one in opened)
+        with session if needs_spark else nullcontext() as spark, show_progress("judging a sample", quiet):
+            looked = [
+                look(
+                    one,
+                    watch,
+                    lake,
+                    spark=spark,
+                    nulls=settings.nulls,
+                    checkpoint=checkpoint_of(checkpoint, one.name) if checkpoint and len(opened) > 1 else checkpoint,
+                    follow=follow,
+                    sample=sample,
+                    rebind=rebind,
+                    storage_options=store,
+                )
+                for one in opened
+            ]
+        if as_json:
+            print_json(looked if len(looked) > 1 else looked[0])
+            return
+        for found in looked:
+            print_dry_run(found)
         return
     with (
         Progress(quiet=quiet) as progress,
@@ -180,10 +197,10 @@ def command(
     ):
         pages = pages_of(spark) if follow and not quiet else ""
         if pages:
-            click.echo(f"following {opened.name}; Spark's pages are at {pages}", err=True)
+            click.echo(f"following {', '.join(one.name for one in opened)}; Spark's pages are at {pages}", err=True)
         entry = sort(
             spark,
-            source,
+            sources,
             watch,
             lake,
             nulls=settings.nulls,

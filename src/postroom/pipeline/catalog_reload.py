@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -58,6 +59,7 @@ class CatalogWatch:
         self._registry = RegistryWatch(settings) if settings.schema_registry else None
         self._held: Held | None = None
         self._complained = ""
+        self._lock = Lock()
         self._mark = self._mark_now()
         self._catalog = self._open()
 
@@ -72,7 +74,11 @@ class CatalogWatch:
         return f"{place} {self._endpoint}".strip()
 
     def __call__(self) -> Catalog:
-        """The catalog as it is now."""
+        """The catalog as it is now; streams of several sources may ask at the same time."""
+        with self._lock:
+            return self._renewed()
+
+    def _renewed(self) -> Catalog:
         try:
             mark = self._mark_now()
             if mark != self._mark or (self._registry is not None and self._registry() is not self._held):

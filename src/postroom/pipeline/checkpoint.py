@@ -11,7 +11,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -120,8 +120,24 @@ def look_at_checkpoint(
 
 
 def default_checkpoint(lake: Lake, source: str) -> str:
-    """Where the checkpoint of a source lies when nobody says."""
-    return f"{lake.url}/{CHECKPOINTS}/{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    """Where the checkpoint of a source lies when nobody says: the one that was rebound to it, if there is such."""
+    rebound = (place for place, name in checkpoints_of(lake) if name == source)
+    return next(rebound, "") or checkpoint_of(f"{lake.url}/{CHECKPOINTS}", source)
+
+
+def checkpoint_of(place: str | Path, source: str) -> str:
+    """The checkpoint of one source, at a place that has those of several."""
+    return f"{place}/{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+
+
+def check_several(place: str | Path, options: Mapping[str, str] | None = None) -> None:
+    """Refuse the checkpoint of one source as a place for those of several."""
+    if open_storage(place, "a checkpoint", options).exists(FILE):
+        raise LakeRefused(
+            "this is the checkpoint of one source.",
+            place=str(place),
+            remedy="For several, name a folder that has one for each; it is made if it is not there.",
+        )
 
 
 def new_run() -> str:
@@ -239,6 +255,6 @@ def checkpoints_of(lake: Lake) -> Iterator[tuple[str, str]]:
     """The checkpoints in a lake, with the names of their sources."""
     for folder in lake.storage.folders(CHECKPOINTS):
         place = f"{CHECKPOINTS}/{folder}"
-        if lake.storage.exists(f"{place}/{FILE}"):
+        with suppress(FileNotFoundError, msgspec.DecodeError):
             found = msgspec.json.decode(lake.storage.read(f"{place}/{FILE}"), type=Identity)
             yield f"{lake.url}/{place}", found.source

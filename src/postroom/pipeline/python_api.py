@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -13,12 +13,20 @@ from postroom.errors import LakeRefused
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.batch_sorter import Report, Sorter, finish_commits
 from postroom.pipeline.catalog_reload import CatalogWatch, watch_catalog
-from postroom.pipeline.checkpoint import Checkpoint, default_checkpoint, new_run, open_checkpoint
+from postroom.pipeline.checkpoint import (
+    Checkpoint,
+    check_several,
+    checkpoint_of,
+    default_checkpoint,
+    new_run,
+    open_checkpoint,
+)
 from postroom.pipeline.lake.lake import Lake, Place, create_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.local_paths import scheme_of
 from postroom.pipeline.monitoring.watcher import Watcher
+from postroom.pipeline.several_sources import check_different, follow_together, sort_in_turn
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source, frame_of_records, open_source
 from postroom.pipeline.spark.batch_progress import ticking
@@ -27,7 +35,7 @@ from postroom.pipeline.spark.streaming import run_stream
 from postroom.pipeline.spark.worker_calls import is_connect
 from postroom.pipeline.spark.workers import prepare_workers, runs_here
 from postroom.pipeline.storage.open_storage import is_remote, open_storage
-from postroom.settings import Settings
+from postroom.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +45,7 @@ AnyCatalog = str | Path | Catalog | CompiledCatalog | CatalogWatch
 
 def sort(
     spark: SparkSession,
-    records: DataFrame | str | Path,
+    records: DataFrame | str | Path | Sequence[str | Path],
     catalog: AnyCatalog,
     lake: Place,
     *,
@@ -54,6 +62,8 @@ def sort(
 ) -> LedgerEntry:
     """Sort records (files, a folder, `kafka://…`, or a DataFrame) into one Delta table per message definition.
 
+    Of several sources each has batches of its own, and a checkpoint of its own below the given place.
+
     Without a checkpoint every call is a new run and sorts all records again. With one, what earlier calls sorted is
     passed over, and a call that died is finished first. With `every`, the source is followed: looked at again after so
     many seconds, until `stop` is set. A watcher hears of every batch, and from time to time of what is still to do. The
@@ -67,6 +77,14 @@ def sort(
     """
     if checkpoint is not None:
         open_storage(checkpoint, "a checkpoint", storage_options)
+    if isinstance(records, Sequence) and not isinstance(records, str):
+        if len(records) > 1:
+            one = partial(
+                sort, spark, nulls=nulls, partition_by_date=partition_by_date, every=every, watcher=watcher,
+                storage_options=storage_options,
+            )  # fmt: skip
+            return _sort_several(one, records, catalog, lake, checkpoint, every, stop, rebind, storage_options)
+        (records,) = records
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
     settings = catalogs().settings
     _check_cluster(spark, records, lake, settings, is_stream=checkpoint is not None or every is not None)
@@ -105,6 +123,35 @@ def sort(
         return made.total or _nothing(made)
     finally:
         sweep(target)
+
+
+def _sort_several(
+    sort_one: Callable[..., LedgerEntry],
+    records: Sequence[str | Path],
+    catalog: AnyCatalog,
+    lake: Place,
+    checkpoint: str | Path | None,
+    every: float | None,
+    stop: Event | None,
+    rebind: bool,
+    storage_options: Mapping[str, str] | None,
+) -> LedgerEntry:
+    if rebind:
+        raise LakeRefused("a checkpoint is rebound for one source at a time.", remedy="Give that source alone, once.")
+    places = {open_source(place, storage_options).name: place for place in records}
+    sources = [open_source(place, storage_options) for place in records]
+    check_different(sources)
+    if checkpoint is not None:
+        check_several(checkpoint, storage_options)
+    shared = CatalogWatch(str(catalog), load_settings()) if isinstance(catalog, str | Path) else catalog
+    target = create_lake(lake, storage_options)
+
+    def run(source: Source, stop: Event) -> LedgerEntry:
+        own = checkpoint_of(checkpoint, source.name) if checkpoint is not None else None
+        return sort_one(places[source.name], shared, target, checkpoint=own, stop=stop)
+
+    together = sort_in_turn if every is None else follow_together
+    return together(sources, run, stop or Event())
 
 
 def sorter(

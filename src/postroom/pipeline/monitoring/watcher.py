@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -26,21 +27,25 @@ class Watcher(Protocol):
 
 
 class Watchers(msgspec.Struct, frozen=True):
-    """Several watchers as one."""
+    """Several watchers as one; each is told by one thread at a time."""
 
     watchers: Sequence[Watcher]
+    lock: Lock = msgspec.field(default_factory=Lock)
 
     def report(self, batch: LedgerEntry) -> None:
         """Tell all of them of a batch."""
-        for watcher in self.watchers:
-            watcher.report(batch)
+        with self.lock:
+            for watcher in self.watchers:
+                watcher.report(batch)
 
     def behind(self, lags: Lags) -> None:
         """Tell all of them what is still to do."""
-        for watcher in self.watchers:
-            watcher.behind(lags)
+        with self.lock:
+            for watcher in self.watchers:
+                watcher.behind(lags)
 
     def away(self, source: str, is_away: bool) -> None:
         """Tell all of them that a source went away, or came back."""
-        for watcher in self.watchers:
-            watcher.away(source, is_away)
+        with self.lock:
+            for watcher in self.watchers:
+                watcher.away(source, is_away)
