@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import zlib
@@ -35,22 +36,42 @@ class Representation(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.body) + sum(len(name) + len(value) + 64 for name, value in self.headers) + 512
 
 
+class _Frame(msgspec.Struct, frozen=True):
+    """What answers with the same headers have in common."""
+
+    tagged: bytes
+    """What the tag covers beside the body."""
+    is_compressible: bool
+    raw: tuple[tuple[bytes, bytes], ...]
+
+
+@functools.lru_cache(maxsize=512)
+def _frame(headers: tuple[tuple[str, str], ...], varies: bool) -> _Frame:
+    all_headers = dict(headers)
+    is_compressible = varies and _can_compress(all_headers)
+    tagged = _tagged(all_headers)
+    if is_compressible:
+        all_headers["Vary"] = _varying(all_headers)
+    return _Frame(tagged, is_compressible, tuple(_raw(all_headers.items())))
+
+
 def represent(answer: Response, method: str, gzips: bool) -> Representation:
     """The bytes of an answer; those of a GET get an ETag."""
     if answer.pieces is not None:
         return _in_pieces(answer, answer.pieces, gzips)
-    headers, body, etag = dict(answer.headers), answer.content, ""
+    frame = _frame(tuple(answer.headers.items()), answer.stream is None)
+    body, etag, headers = answer.content, "", list(frame.raw)
     if method == "GET" and answer.status in TAGGED:
-        etag = tag(headers, body)
-    if answer.stream is None and _can_compress(headers):
-        headers["Vary"] = _varying(headers)
-        if gzips and len(body) >= SMALLEST_COMPRESSED:
-            body = gzip.compress(body, compresslevel=6, mtime=0)
-            headers["Content-Encoding"] = "gzip"
-            etag = etag and etag[:-1] + GZIP_MARK + '"'
+        etag = _tag_of(body, frame.tagged)
+    if frame.is_compressible and gzips and len(body) >= SMALLEST_COMPRESSED:
+        body = gzip.compress(body, compresslevel=6, mtime=0)
+        headers.append((b"content-encoding", b"gzip"))
+        etag = etag and etag[:-1] + GZIP_MARK + '"'
     if etag:
-        headers["ETag"] = etag
-    return Representation(status=answer.status, headers=_raw(headers, answer), body=body, etag=etag)
+        headers.append((b"etag", etag.encode()))
+    if answer.more_links or answer.cookies:
+        headers += _raw(_repeated(answer))
+    return Representation(status=answer.status, headers=headers, body=body, etag=etag)
 
 
 def _in_pieces(answer: Response, pieces: Iterator[bytes], gzips: bool) -> Representation:
@@ -59,7 +80,9 @@ def _in_pieces(answer: Response, pieces: Iterator[bytes], gzips: bool) -> Repres
         headers["Vary"] = _varying(headers)
         if gzips:
             pieces, headers["Content-Encoding"] = _gzipped(pieces), "gzip"
-    return Representation(status=answer.status, headers=_raw(headers, answer), body=b"", pieces=pieces)
+    return Representation(
+        status=answer.status, headers=_raw([*headers.items(), *_repeated(answer)]), body=b"", pieces=pieces
+    )
 
 
 def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -69,10 +92,13 @@ def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _raw(headers: dict[str, str], answer: Response) -> RawHeaders:
-    fields = [*headers.items(), *(("link", link) for link in answer.more_links)]
-    fields += [("set-cookie", cookie) for cookie in answer.cookies]
+def _raw(fields: Iterable[tuple[str, str]]) -> RawHeaders:
     return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields]
+
+
+def _repeated(answer: Response) -> list[tuple[str, str]]:
+    """Headers of which there may be several."""
+    return [*(("link", link) for link in answer.more_links), *(("set-cookie", cookie) for cookie in answer.cookies)]
 
 
 def tag(headers: dict[str, str], body: bytes) -> str:
@@ -80,10 +106,18 @@ def tag(headers: dict[str, str], body: bytes) -> str:
 
     What an answer varies by is about its URL; a write that compares tags does not know of pages.
     """
+    return _tag_of(body, _tagged(headers))
+
+
+def _tag_of(body: bytes, tagged: bytes) -> str:
     digest = hashlib.blake2b(body, digest_size=12)
-    for name in sorted(headers.keys() - {"Vary"}, key=str.lower):
-        digest.update(f"\n{name.lower()}: {headers[name]}".encode("latin-1", "replace"))
+    digest.update(tagged)
     return f'"{digest.hexdigest()}"'
+
+
+def _tagged(headers: dict[str, str]) -> bytes:
+    lines = (f"\n{name.lower()}: {headers[name]}" for name in sorted(headers.keys() - {"Vary"}, key=str.lower))
+    return "".join(lines).encode("latin-1", "replace")
 
 
 def takes_gzip(accept_encoding: str) -> bool:
