@@ -35,6 +35,7 @@ SAMPLE = DEMO_CATALOG.parent / "sample.jsonl"
 PATHS = (
     "/ui/-/lake",
     "/ui/-/lake/dead",
+    "/ui/-/lake/dying",
     "/ui/-/lake/ledger",
     "/ui/-/lake/replay",
     "/ui/-/lake/table?folder=fleet.telemetry/vehicle.telemetry.position",
@@ -79,6 +80,12 @@ def test_what_was_read_is_what_landed_and_what_is_dead(visit_lake: Callable[...,
     expect(page.locator("main tbody tr").last).to_contain_text("sort")
 
 
+def test_the_first_page_says_what_is_dying(visit_lake: Callable[..., Page]) -> None:
+    page = visit_lake("/ui/")
+    page.click("aside .list a")
+    assert page.inner_text("h1").startswith("Dead letters")
+
+
 def test_a_table_shows_its_columns_and_some_rows(visit_lake: Callable[..., Page]) -> None:
     page = visit_lake("/ui/-/lake")
     page.click("text=fleet_telemetry__vehicle_telemetry_position")
@@ -101,7 +108,7 @@ def test_the_graph_counts_the_rows_of_tables(visit_lake: Callable[..., Page], la
     (rows,) = (one["rows"] for one in tables if one["definition"] == POSITION)
     page = visit_lake(f"/ui/-/graph?xid={POSITION}")
     expect(page.locator(".graph .count")).to_have_text(f"{rows:,}")
-    page.locator(".graph rect + text", has_text="vehicle.telemetry").click()
+    page.locator(".graph rect + text", has_text="telemetry.position").click()
     expect(page.locator("main")).to_contain_text("Some rows")
 
 

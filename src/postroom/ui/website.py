@@ -20,7 +20,7 @@ from postroom.ui.entities.history import answer_history
 from postroom.ui.entities.plain_entities import answer_collection, answer_generic, answer_version
 from postroom.ui.entities.schema import answer_schema
 from postroom.ui.graph.graph_page import answer_graph
-from postroom.ui.lake.dead_letters import answer_dead_letters
+from postroom.ui.lake.dead_letters import answer_dead_letters, answer_dying
 from postroom.ui.lake.ledger import answer_ledger
 from postroom.ui.lake.replay_trial import answer_replay
 from postroom.ui.lake.tables import answer_lake, answer_landed, answer_table
@@ -49,6 +49,7 @@ PAGES: dict[str, tuple[Handler, tuple[str, ...]]] = {
     "history": (answer_history, READ),
     "lake": (answer_lake, READ),
     "lake/dead": (answer_dead_letters, READ),
+    "lake/dying": (answer_dying, READ),
     "lake/landed": (answer_landed, READ),
     "lake/ledger": (answer_ledger, READ),
     "lake/replay": (answer_replay, (*READ, "POST")),

@@ -86,6 +86,11 @@ document.addEventListener("keydown", (event) => {
   field.select();
 });
 
+// Where the bar on top does not fit, the page that one is on shows in it.
+const bar = document.querySelector(".top nav");
+const current = bar?.querySelector("[aria-current]");
+if (current) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - 24;
+
 // Search as one types, on the page of results; elsewhere Enter leads there.
 const results = document.getElementById("results");
 const field = document.querySelector("[data-search]");

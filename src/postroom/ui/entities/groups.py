@@ -14,7 +14,11 @@ from postroom.ui.entities.plain_entities import PAGE_SIZE, attributes, json_url,
 from postroom.ui.page import PageRequest
 
 SHOWN_OTHERWISE = frozenset(
-    {"name", "description", "documentation", "deprecated", "labels", "messagegroups", "usage", "icon"}
+    {
+        *("name", "description", "documentation", "deprecated", "labels", "messagegroups", "usage", "icon"),
+        *("envelope", "protocol", "createdat", "modifiedat", "epoch"),
+        *("messagegroupid", "schemagroupid", "endpointid"),
+    }
 )
 
 

@@ -67,7 +67,8 @@ def _shown(
     page: PageRequest, placed: PlacedNode, opened: list[str], focus: str, hits: set[str], on_path: set[str]
 ) -> dict[str, Any]:
     node = placed.node
-    label = f"{node.label} ({node.size:,})" if node.size is not None else node.label
+    size = f" ({node.size:,})" if node.size is not None else ""
+    label = node.label + size
     classes = [name for name, holds in (("focus", node.id == focus), ("hit", node.id in hits)) if holds]
     if focus and node.id in on_path:
         classes.append("on")
@@ -75,7 +76,7 @@ def _shown(
         "id": node.id,
         "x": placed.x,
         "y": placed.y,
-        "label": label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…",
+        "label": _shortened(node.label, LONGEST_LABEL - len(size) - 2 * (node.size is not None)) + size,
         "title": f"{label} · {node.id}",
         "url": _url(page, node, focus),
         "unfold": page.links.page(HERE, open=" ".join([*opened, node.id])) if node.folds else "",
@@ -84,6 +85,13 @@ def _shown(
         else "",
         "classes": " ".join(classes),
     }
+
+
+def _shortened(label: str, most: int) -> str:
+    """The beginning of a name in words, and the end of one with dots: that is where those of a group differ."""
+    if len(label) <= most:
+        return label
+    return label[: most - 1] + "…" if " " in label else "…" + label[1 - most :]
 
 
 def _url(page: PageRequest, node: GraphNode, focus: str) -> str:

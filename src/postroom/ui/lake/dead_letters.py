@@ -14,6 +14,7 @@ from postroom.ui.rendering.charts import TimeChart, time_charts
 
 MOST_GROUPS = 100
 MOST_MESSAGES = 8
+MOST_DYING = 5
 
 
 def answer_dead_letters(page: PageRequest) -> Response:
@@ -37,6 +38,18 @@ def answer_dead_letters(page: PageRequest) -> Response:
         more=max(0, len(groups) - MOST_GROUPS),
         command=typed(*command, "--lake", lake),
     )
+
+
+def answer_dying(page: PageRequest) -> Response:
+    """What died last, by reason: a part of the first page."""
+    lake = require_lake(page)
+    try:
+        (groups,) = ask_lake(page, ("dead",))
+    except LakeUnreadable as error:
+        return unreadable(page, lake, error)
+    newest = sorted(groups, key=lambda one: str(one["last_seen"]), reverse=True)[:MOST_DYING]
+    total = sum(group["letters"] for group in groups)
+    return lake_page(page, "lake_dying.html", "/-/lake/dead", newest, groups=newest, total=total)
 
 
 def known_outcome(text: str, page: PageRequest) -> str:

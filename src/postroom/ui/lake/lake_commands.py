@@ -57,7 +57,14 @@ def lake_page(page: PageRequest, template: str, here: str, asked: Any, /, **valu
     if page.query.get("as") == "json":
         return Response(json=asked, headers={"Cache-Control": "no-store"}, cacheable=False, root_link=False)
     query = {name: value for name, value in page.query.items() if name != "part"} | {"as": "json"}
-    return page.render(template, here=here, json_url=page.links.page(page.request.path, **query), **values, kept=False)
+    return page.render(
+        template,
+        here=here,
+        json_url=page.links.page(page.request.path, **query),
+        page_of_its_own="part" not in page.query,
+        **values,
+        kept=False,
+    )
 
 
 def unreadable(page: PageRequest, lake: str, error: LakeUnreadable) -> Response:

@@ -71,9 +71,7 @@ def answer_landed(page: PageRequest) -> Response:
     except LakeUnreadable as error:
         return unreadable(page, lake, error)
     found = [one for one in tables if one["definition"] == xid]
-    return lake_page(
-        page, "lake_landed.html", HERE, found, tables=found, xid=xid, page_of_its_own="part" not in page.query
-    )
+    return lake_page(page, "lake_landed.html", HERE, found, tables=found, xid=xid)
 
 
 def _shown_columns(columns: dict[str, str]) -> list[str]:

@@ -16,6 +16,7 @@ from postroom.ui.rendering.safe_text import LONGEST_TEXT, safe_link, visible
 from postroom.version import VERSION
 
 _MARKS = re.compile(r"[`*]|^#+ ")
+_JOINT = re.compile(r"(?<=[./_])(?=\w)")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 LONGEST_SUMMARY = 220
 
@@ -64,6 +65,11 @@ def pieces(text: str) -> list[TemplatePiece]:
     return [TemplatePiece(one, index % 2 == 1) for index, one in enumerate(found) if one]
 
 
+def breakable(text: str) -> Markup:
+    """A name that may go on in the next line behind its dots, slashes and underscores."""
+    return Markup("<wbr>").join(_JOINT.split(visible(text)))
+
+
 def moment(time: str) -> Markup:
     """A time, which a script shows as how long ago it was."""
     if not time:
@@ -93,6 +99,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.globals.update(t=texts, plural=plural, version_name=VERSION)
     environment.filters.update(
+        breakable=breakable,
         summary=summary,
         pieces=pieces,
         markdown=markdown,

@@ -36,6 +36,7 @@ def answer_home(page: PageRequest) -> Response:
         sections=sections,
         is_empty=not any(one["count"] for one in sections),
         recent=recent_changes(page.tx, MOST_RECENT),
+        sees_lake=bool(page.settings.lake) and page.request.permissions.sees_lake,
         api_base=page.request.base.removesuffix("/ui").removesuffix("/-"),
         json_url=page.links.api("/"),
     )
