@@ -7,6 +7,7 @@ import io
 import json
 import select
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -327,3 +328,18 @@ def test_a_client_that_reads_slowly_gets_its_answer(impatient: str) -> None:
             size += len(piece)
             time.sleep(0.03)
     assert size > LARGE_SIZE
+
+
+def test_a_client_that_hangs_up_is_no_error_of_the_service(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with serving(f"sqlite:///{tmp_path}/registry.db", log=log) as (_, url):
+        address = urlsplit(url)
+        for number in range(40):
+            with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no farewell
+                connection.sendall(
+                    get(b"/model", b"Host: ovens.localhost\r\n") * 3 + put(b"Content-Length: 2\r\n", b"{}")
+                )
+                time.sleep(number % 2 / 100)
+        assert httpx.get(f"{url}/model", headers={"Host": "ovens.localhost"}).status_code == 200
+    assert "Exception" not in log.read_text()

@@ -20,7 +20,7 @@ from uvicorn.supervisors import Multiprocess
 OVERRIDDEN = (
     *("connection_made", "connection_lost", "data_received", "eof_received", "pause_writing", "resume_writing"),
     *("on_message_begin", "on_url", "on_header", "on_headers_complete", "on_message_complete"),
-    *("on_response_complete", "shutdown", "_unset_keepalive_if_required"),
+    *("on_response_complete", "shutdown", "_unset_keepalive_if_required", "_start_asgi_task"),
 )
 READ_OF_CONNECTION = ("cycle", "flow", "headers", "loop", "parser", "pipeline", "scope", "server", "server_state")
 READ_OF_CYCLE = ("disconnected", "keep_alive", "message_event", "response_complete", "response_started", "scope")

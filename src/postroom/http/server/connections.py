@@ -10,7 +10,7 @@ uvicorn gives keep-alive timeouts, pipelining and flow control. Each override he
   or do not send the rest of a body that nobody reads;
 - `eof_received`: a client that only closed its side still gets its response;
 - `shutdown`: event streams end, and no connection is closed under a request that is on its way;
-- `connection_lost`: timers go.
+- `connection_lost`, `_start_asgi_task`: timers go, and the request at hand hears of it though others came behind it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 import httptools
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from postroom.http.server.event_streams import STOP
@@ -70,6 +70,8 @@ class HttpConnection(HttpToolsProtocol):
         self._send_timeout_s = send_timeout_s
         self._timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
+        self._running: RequestResponseCycle | None = None
+        """The request that the application answers; others may have come behind it."""
         self._responses_sent = 0
         """How many responses were written whole, to the network or to memory."""
         self._is_stopping = False
@@ -95,6 +97,10 @@ class HttpConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_timer()
         self._cancel_send_timer()
+        running = self._running
+        if running is not None and running is not self.cycle:  # uvicorn tells the last request that came
+            running.disconnected = True
+            running.message_event.set()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -226,8 +232,15 @@ class HttpConnection(HttpToolsProtocol):
         self._in_request = False
         self._cancel_timer()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def on_response_complete(self) -> None:
         self._responses_sent += 1
+        if self.transport.is_closing():  # the client has hung up
+            super().on_response_complete()
+            return
         if self.flow.write_paused:
             self._cancel_send_timer()  # from now on nothing is added, and what is read can be told
         self._start_send_timer()
