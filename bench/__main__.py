@@ -24,6 +24,7 @@ PARTS = (
         "pages",
     ),
     "pipeline",
+    "impact",
     "cluster",
     "object_store",
 )

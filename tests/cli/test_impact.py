@@ -102,3 +102,13 @@ def test_a_policy_decides_about_the_exit_code(place: Path, capsys: pytest.Captur
     assert execute([*command, "--markdown"]) == 1
     assert "**Against the policy:**" in capsys.readouterr().out
     assert execute([*command[:-1], "nowhere.toml"]) == 2
+
+
+def test_only_messages_of_an_endpoint_are_compared(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    east = "  east: { usage: [producer], messagegroups: [/messagegroups/ovens] }\n"
+    endpoints = f"endpoints:\n{east}  west: {{ usage: [producer] }}\n"
+    (place / "ends.yaml").write_text(OVEN.format(type="number") + endpoints)
+    command = ["impact", "ends.yaml", "--lake", "lake", "--endpoint"]
+    assert execute([*command, "/endpoints/east"]) == 0
+    assert execute([*command, "/endpoints/west"]) == 1
+    assert "Would die: 10." in capsys.readouterr().out

@@ -16,6 +16,7 @@ from postroom.cli.tidy import AGE
 from postroom.errors import BadFlag
 
 if TYPE_CHECKING:
+    from postroom.catalog.catalog import Catalog
     from postroom.pipeline.impact.report import Estimate, ImpactReport
     from postroom.pipeline.impact.study import ImpactStudy, Samples
     from postroom.settings import Settings
@@ -30,6 +31,7 @@ SHOWN_DEATHS = 5
 @click.argument("new")
 @click.option("--lake", required=True, metavar="PLACE", help="Folder or address that `postroom sort` filled.")
 @click.option("--against", metavar="OLD", help="Compare with this catalog, not with what became of each message.")
+@click.option("--endpoint", metavar="XID", help="Only by the messages of this endpoint, of both catalogs.")
 @click.option("--since", type=AGE, metavar="AGE", help="Only messages that came so long ago at most: 7d, 12h, 30m.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help=f"Judge so many at most. [default {SAMPLE:,}]")
 @click.option("--all", "is_all", is_flag=True, help="Judge all messages that may fare otherwise.")
@@ -52,6 +54,7 @@ def command(
     new: str,
     lake: str,
     against: str | None,
+    endpoint: str | None,
     since: timedelta | None,
     sample: int | None,
     is_all: bool,
@@ -82,11 +85,16 @@ def command(
     limits = ImpactPolicy() if policy is None else read_policy(policy)
     settings = settings_from(nulls=nulls, master=master)
     quiet = logging.getLogger("postroom").level >= logging.ERROR
+
+    def opened(source: str) -> Catalog:
+        catalog = open_catalog(source, settings=settings)
+        return catalog.for_endpoint(endpoint) if endpoint else catalog
+
     with progress("looking for messages that the change concerns", quiet):
         study = prepare_study(
-            open_catalog(new, settings=settings),
+            opened(new),
             lake=lake,
-            against=None if against is None else open_catalog(against, settings=settings),
+            against=None if against is None else opened(against),
             since=None if since is None else datetime.now(UTC) - since,
             sample=None if is_all else sample or SAMPLE,
             samples=samples,

@@ -14,7 +14,7 @@ from postroom.pipeline.lake.file_exchange import files_of
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import AddedFile, unfinished
-from postroom.pipeline.lake.table_cache import find_table, open_table
+from postroom.pipeline.lake.table_cache import find_table
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, RECORDS
 
 MOST_LOOKS = 5
@@ -87,8 +87,8 @@ def _look(lake: Lake) -> dict[str, TableFiles]:
     names = [place.folder for place in lake.tables()] + [DEAD_LETTERS, RECORDS]
     found: dict[str, TableFiles] = {}
     for folder in names:
-        if find_table(lake, folder) is not None:
-            table = open_table(lake, folder)
+        table = find_table(lake, folder)
+        if table is not None:
             owner = table.metadata().name or folder
             found[folder] = TableFiles(folder, owner, table.version(), tuple(files_of(table)))
     return found

@@ -44,39 +44,39 @@ class Comparison:
         self.new = new
         self.old = old
         self._snapshot = snapshot
-        self._changes: dict[tuple[str, str], CatalogChanges | None] = {}
+        self._old_digest = "" if old is None else old.digest
+        self._changes: dict[tuple[str, bool], CatalogChanges | None] = {}
 
     def may_concern(self, xid: str, digest: str) -> tuple[bool, bool]:
         """Whether messages that landed in a definition by a catalog may land otherwise: by the new one, by the old."""
         if self.old is None:
-            return self._concerns(digest, self.new, xid), False
-        by_old = self._concerns(digest, self.old, xid)
-        return by_old or self._concerns(self.old.digest, self.new, xid), by_old
+            return self._concerns(digest, xid), False
+        by_old = self._concerns(digest, xid, to_old=True)
+        return by_old or self._concerns(self._old_digest, xid), by_old
 
     def needs_old(self, digest: str) -> bool:
         """Whether dead letters have to be judged by the old catalog, because theirs was another one."""
         if self.old is None:
             return False
-        changes = self._between(digest, self.old)
+        changes = self._since(digest, to_old=True)
         return changes is None or bool(changes.changed)
 
     def latest(self) -> CatalogChanges | None:
         """From the old catalog to the new one; from that of the last batch where no old one was named."""
-        digest = self.old.digest if self.old is not None else next(reversed(self._snapshot.batches.values()), "")
-        return self._between(digest, self.new)
+        return self._since(self._old_digest or next(reversed(self._snapshot.batches.values()), ""))
 
-    def _concerns(self, digest: str, catalog: CompiledCatalog, xid: str) -> bool:
-        changes = self._between(digest, catalog)
+    def _concerns(self, digest: str, xid: str, *, to_old: bool = False) -> bool:
+        changes = self._since(digest, to_old=to_old)
         return changes is None or changes.may_concern(xid)
 
-    def _between(self, digest: str, catalog: CompiledCatalog) -> CatalogChanges | None:
+    def _since(self, digest: str, *, to_old: bool = False) -> CatalogChanges | None:
         """What changed from a catalog that is known by its digest; None where it cannot be had."""
-        key = (digest, catalog.digest)
-        if key not in self._changes:
-            is_old = self.old is not None and digest == self.old.digest
-            before = self.old if is_old else self._snapshot.catalog(digest)
-            self._changes[key] = None if before is None else CatalogChanges(before, catalog)
-        return self._changes[key]
+        if (digest, to_old) not in self._changes:
+            before = self.old if digest == self._old_digest else self._snapshot.catalog(digest)
+            after = self.old if to_old else self.new
+            changes = None if before is None or after is None else CatalogChanges(before, after)
+            self._changes[digest, to_old] = changes
+        return self._changes[digest, to_old]
 
 
 class Counted(msgspec.Struct):
@@ -117,10 +117,9 @@ class StoredMessages:
         numbers = pc.unique(pc.divide(messages.column("message"), MOST_IN_RECORD)).sort().to_pylist()
         return list(_grouped(self._wanted(numbers)))
 
-    def find(self, message: int) -> RecordsToJudge:
-        """The record of one message."""
-        (part,) = self._wanted([message // MOST_IN_RECORD])
-        return part
+    def records(self, messages: Iterable[int]) -> list[RecordsToJudge]:
+        """Where the records of a few messages are."""
+        return list(self._wanted(sorted({message // MOST_IN_RECORD for message in messages})))
 
     def _wanted(self, numbers: list[int]) -> Iterator[RecordsToJudge]:
         for first, count, path, group in self._parts:

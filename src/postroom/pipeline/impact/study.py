@@ -80,7 +80,7 @@ class ImpactStudy:
         snapshot = LakeSnapshot(lake)
         self._comparison = Comparison(snapshot, new.compiled, compiled)
         self._stored = StoredMessages(snapshot, self._comparison, since, sample)
-        self._job = _job(lake, new)
+        self._job, self._compiled = _job(lake, new), new.compiled.encode()
 
     @property
     def messages(self) -> int:
@@ -111,7 +111,7 @@ class ImpactStudy:
             moving=totals.estimate(lambda fate: fate.is_moving),
             reviving=totals.estimate(lambda fate: fate.is_reviving),
             definitions=self._definitions(totals, changes),
-            deaths=totals.deaths(self._sample_of),
+            deaths=totals.deaths(self._explain),
             moves=totals.moves(),
             revivals=totals.revivals(),
             tables=self.forecast(schemas),
@@ -162,18 +162,20 @@ class ImpactStudy:
             schemas |= answer.schemas
         return pa.concat_tables(parts), schemas
 
-    def _sample_of(self, message: int, verdict: MessageVerdict) -> MessageSample | None:
-        """One message explained, as the settings allow it."""
+    def _explain(self, chosen: list[tuple[int, MessageVerdict]]) -> list[MessageSample | None]:
+        """Some messages explained, as the settings allow it; the records of all are looked up together."""
         if self._samples == "off":
-            return None
-        line = next(
-            line
-            for batch in record_batches(self._stored.find(message), self._lake.storage)
-            for line in record_lines(batch.drop_columns(["source", "position", "record_id"]))
-        )
-        engine, _ = open_proposed(self._new.compiled.encode(), self._job)
-        results = engine.sort_exactly(line)
-        match = results[message % MOST_IN_RECORD].match
+            return [None] * len(chosen)
+        lines: dict[int, bytes] = {}
+        for part in self._stored.records(message for message, _ in chosen):
+            for batch in record_batches(part, self._lake.storage):
+                records = record_lines(batch.drop_columns(["source", "position", "record_id"]))
+                lines |= dict(zip(batch.column("position").to_pylist(), records, strict=True))
+        return [self._sample(lines[message // MOST_IN_RECORD], message, verdict) for message, verdict in chosen]
+
+    def _sample(self, line: bytes, message: int, verdict: MessageVerdict) -> MessageSample:
+        engine, _ = open_proposed(self._compiled, self._job)
+        match = engine.sort_exactly(line)[message % MOST_IN_RECORD].match
         if match.outcome != verdict.outcome:  # its table cannot hold it
             reason = Reason(verdict.message, verdict.at, verdict.code, "values that the table's columns can hold")
             match = Match("invalid", verdict.message, {}, (), (reason,))

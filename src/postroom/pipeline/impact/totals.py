@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -24,8 +24,8 @@ from postroom.pipeline.impact.report import (
 LANDED = "landed"
 MOST_PRODUCERS = 20
 
-# What is said of the message with a number and its verdict.
-Explain = Callable[[int, MessageVerdict], MessageSample | None]
+# What is said of messages, each with its number and its verdict.
+Explain = Callable[[list[tuple[int, MessageVerdict]]], list[MessageSample | None]]
 
 
 class Fate(NamedTuple):
@@ -90,6 +90,8 @@ class ImpactTotals:
 
     def deaths(self, explain: Explain) -> list[DyingMessages]:
         """Messages that would die, by definition, outcome and first reason; the most frequent first."""
+        groups = self._grouped(lambda fate: fate.is_dying)
+        samples = explain([(first, after) for first, (_, after) in zip(self._firsts(groups), groups, strict=True)])
         found = [
             DyingMessages(
                 definition=before.message,
@@ -97,9 +99,9 @@ class ImpactTotals:
                 code=after.code,
                 at=after.at,
                 messages=self.drawn.estimate(fates),
-                sample=explain(self._first(before, after), after),
+                sample=sample,
             )
-            for (before, after), fates in self._grouped(lambda fate: fate.is_dying).items()
+            for ((before, after), fates), sample in zip(groups.items(), samples, strict=True)
         ]
         return sorted(found, key=lambda one: (-one.messages.count, one.definition, one.outcome, one.code, one.at))
 
@@ -161,10 +163,12 @@ class ImpactTotals:
         pairs = [self._pair(fate.before, fate.after) for fate in self.fates if holds(fate)]
         return self._messages.filter(pc.is_in(self._pairs(), pa.array(pairs, pa.int64())))
 
-    def _first(self, before: MessageVerdict, after: MessageVerdict) -> int:
-        """The number of the first message with two verdicts."""
-        at = pc.index(self._pairs(), pa.scalar(self._pair(before, after), pa.int64())).as_py()
-        return int(self._messages.column("message")[at].as_py())
+    def _firsts(self, groups: Iterable[tuple[MessageVerdict, MessageVerdict]]) -> list[int]:
+        """The number of the first message with each pair of verdicts."""
+        wanted = pa.array([self._pair(before, after) for before, after in groups], pa.int64())
+        places = pc.index_in(wanted, self._pairs().combine_chunks())
+        numbers: list[int] = pc.take(self._messages.column("message"), places).to_pylist()
+        return numbers
 
     def _pairs(self) -> pa.ChunkedArray:
         base = self._messages.column("base").cast(pa.int64())
