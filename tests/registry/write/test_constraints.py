@@ -57,6 +57,20 @@ def test_versions_follow_the_constraints_of_the_group_type(shop: Any) -> None:
     assert refused(shop, OVEN, {}) == ("constraint_failure", OVEN)
 
 
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({"fuel": "gas"}, "It is 'gas' and has to be 'wood', which fuel of the group is."),
+        ({}, "It is missing and has to be 'wood', which fuel of the group is."),
+        ({"fuel": "wood", "size": "xl"}, "It is 'xl' and has to be one of: 's', 'm', 'l'."),
+    ],
+)
+def test_a_broken_constraint_says_both_values(shop: Any, body: Any, detail: str) -> None:
+    with pytest.raises(RegistryProblem) as problem:
+        shop.put(OVEN, body)
+    assert problem.value.detail == detail
+
+
 @pytest.mark.feature("MOD-065")
 def test_a_group_without_the_value_demands_none(shop: Any) -> None:
     assert shop.put("/kitchens/loose/ovens/any", {"fuel": "gas"})["fuel"] == "gas"

@@ -116,10 +116,14 @@ def enforce(constraints: dict[str, GroupConstraint], group: Attributes, version:
     for path, constraint in constraints.items():
         value = read(version, path)
         if constraint.enum and value is not None and not is_among(value, constraint.enum):
-            raise RegistryProblem("constraint_failure", subject, path=path, kind="enum")
+            allowed = ", ".join(map(repr, constraint.enum))
+            detail = f"It is {value!r} and has to be one of: {allowed}."
+            raise RegistryProblem("constraint_failure", subject, detail=detail, path=path, kind="enum")
         expected = read(group, constraint.equals) if constraint.equals else None
         if expected is not None and not same_value(value, expected):
-            raise RegistryProblem("constraint_failure", subject, path=path, kind="equals")
+            found = "missing" if value is None else repr(value)
+            detail = f"It is {found} and has to be {expected!r}, which {constraint.equals} of the group is."
+            raise RegistryProblem("constraint_failure", subject, detail=detail, path=path, kind="equals")
 
 
 def match_versions(resource_type: ResourceType, versions: list[Attributes], subject: str) -> None:
