@@ -12,7 +12,9 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 ARCHIVE = Path(__file__).with_name("before-1.zip")
@@ -68,6 +70,49 @@ def test_a_lake_with_its_checkpoint_goes_on(before: Path) -> None:
     assert not [name for name in tables if "@" in name]
     postroom(before, "tables", "--lake", "lake", "--check")
     assert json.loads(postroom(before, "replay", "--catalog", "catalog", "--lake", "lake", "--json"))["landed"] == {}
+
+
+def half_written(folder: Path) -> None:
+    """Bring the lake back to the moment after the manifest, as the earlier version wrote it, when half its tables were
+    committed: the ledger and the stream know nothing of the batch yet.
+    """
+    lake = folder / "lake"
+    [file] = lake.glob("_ledger/*.parquet")
+    [entry] = pq.read_table(file).to_pylist(maps_as_pydicts="strict")
+    tables: list[dict[str, Any]] = []
+    for log in sorted(lake.glob("**/_delta_log/00000000000000000000.json")):
+        name = str(log.parent.parent.relative_to(lake))
+        if name == "_ledger":
+            continue
+        actions = {key: value for line in log.read_text().splitlines() for key, value in json.loads(line).items()}
+        rows = json.loads(actions["add"]["stats"])["numRecords"]
+        added = {"path": actions["add"]["path"], "size": actions["add"]["size"], "rows": rows}
+        about = actions["metaData"]
+        tables.append({"folder": name, "schema": about["schemaString"], "files": [added], "definition": about["name"]})
+    manifest = {
+        name: entry[name] for name in ("run", "batch", "source", "catalog", "read", "landed", "dead", "changes")
+    }
+    (lake / "_manifests").mkdir()
+    text = json.dumps(manifest | {"started": entry["started"].isoformat(), "tables": tables})
+    (lake / "_manifests" / f"{entry['run']}-{entry['batch']}.json").write_text(text)
+    for table in tables[::2]:
+        shutil.rmtree(lake / table["folder"] / "_delta_log")
+    shutil.rmtree(lake / "_ledger")
+    (folder / "cp" / "stream" / "commits" / "0").unlink()
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_a_lake_that_was_half_written_is_finished(before: Path) -> None:
+    monday = sorted(batteries(before))
+    half_written(before)
+    sort = ("sort", "--catalog", "catalog", "--source", "inbox", "--lake", "lake", "--checkpoint", "cp")
+
+    assert postroom(before, *sort).splitlines()[-1] == "read 0 = landed 0 + dead 0"
+
+    assert sorted(batteries(before)) == monday
+    assert postroom(before, "tables", "--lake", "lake", "--check").startswith("All rows are there: read 12 = landed 10")
+    assert list((before / "lake" / "_manifests").glob("*.json")) == []
 
 
 def test_a_registry_goes_on(before: Path) -> None:

@@ -222,12 +222,19 @@ def test_a_lake_half_written_in_a_folder_goes_on_in_a_store(
     assert len(read_ledger(s3_lake)) == 4
 
 
-def test_foreign_files_in_a_lake_are_left_alone(fleet: Any, s3_lake: Lake, catalog: Catalog, records: Path) -> None:
-    job, written = write(fleet, s3_lake, catalog, records)
-    for name in ("README.txt", "fleet/notes/list.csv", "fleet/vehicle.position/notes.txt", "_claims.bak/x"):
-        s3_lake.storage.write(name, b"mine")
-    commit_batch(s3_lake, job, "records", [written])
-    finish_commits(s3_lake)
-    assert len(list(s3_lake.tables())) == 3
-    assert list(differences(s3_lake)) == []
-    assert s3_lake.storage.read("fleet/vehicle.position/notes.txt") == b"mine"
+@pytest.mark.parametrize("kind", ["lake", "s3_lake"])
+def test_foreign_files_in_a_lake_are_left_alone(
+    fleet: Any, kind: str, request: pytest.FixtureRequest, catalog: Catalog, records: Path
+) -> None:
+    lake: Lake = request.getfixturevalue(kind)
+    job, written = write(fleet, lake, catalog, records)
+    names = ("README.txt", "fleet/notes/list.csv", "fleet/vehicle.position/notes.txt", "_claims.bak/x")
+    for name in names:
+        if lake.storage.folder is not None:
+            (lake.root / name).parent.mkdir(parents=True, exist_ok=True)
+        lake.storage.write(name, b"mine")
+    commit_batch(lake, job, "records", [written])
+    finish_commits(lake)
+    assert len(list(lake.tables())) == 3
+    assert list(differences(lake)) == []
+    assert {lake.storage.read(name) for name in names} == {b"mine"}

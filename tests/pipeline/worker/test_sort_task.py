@@ -2,16 +2,21 @@ from __future__ import annotations
 
 import errno
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from postroom.catalog.catalog import Catalog
 from postroom.formats.jsonschema.format import JsonSchema
+from postroom.pipeline.batch_sorter import finish_commits
+from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake
+from postroom.pipeline.lake.reconciliation import differences
 from postroom.pipeline.sources.dataframe import record_lines
 from postroom.pipeline.sources.record_ids import digest_of
 from postroom.pipeline.storage.interface import Storage
@@ -47,6 +52,23 @@ def test_a_row_says_where_it_came_from(fleet: Any, lake: Lake, catalog: Catalog,
     assert rows[0]["_checked"] is True
     assert rows[0]["var_vin"] == "VIN0"
     assert rows[0]["data"] == {"lat": 47.1, "lon": 8.5, "speed": 0}
+
+
+@pytest.mark.parametrize("ahead", [timedelta(days=-2), timedelta(days=2)])
+def test_times_of_rows_are_the_drivers_whatever_the_clocks_of_workers_say(
+    fleet: Any, lake: Lake, catalog: Catalog, records: Path, ahead: timedelta
+) -> None:
+    started = datetime.now(UTC) + ahead
+    job = msgspec.structs.replace(fleet.job(lake, catalog.compiled), started=started, partition_by_date=True)
+    entry = commit_batch(lake, job, "records", [fleet.task(job, records)])
+    assert (entry.started, entry.read) == (started, 24)
+    rows = lake.table("fleet/vehicle.position").to_pyarrow_table()
+    assert set(rows.column("_landed_at").to_pylist()) == {started}
+    assert set(rows.column("_landed_on").to_pylist()) == {started.date()}
+    assert set(lake.table(DEAD_LETTERS).to_pyarrow_table().column("_dead_at").to_pylist()) == {started}
+    # Nor does anybody take the files of the batch for old ones.
+    finish_commits(lake)
+    assert list(differences(lake)) == []
 
 
 def test_dead_letters_keep_the_exact_bytes(fleet: Any, lake: Lake, catalog: Catalog, tmp_path: Path) -> None:
