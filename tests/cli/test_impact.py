@@ -112,3 +112,29 @@ def test_only_messages_of_an_endpoint_are_compared(place: Path, capsys: pytest.C
     assert execute([*command, "/endpoints/east"]) == 0
     assert execute([*command, "/endpoints/west"]) == 1
     assert "Would die: 10." in capsys.readouterr().out
+
+
+def test_sarif_names_the_line_of_the_definition(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["impact", "strict.yaml", "--lake", "lake", "--sarif"]) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (result,) = [one for one in run["results"] if one["ruleId"] == "messages_would_die"]
+    assert result["message"]["text"] == "1 of 10 messages that landed would be dead letters."
+    (location,) = result["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "strict.yaml"
+    assert location["physicalLocation"]["region"]["startLine"] == 5
+    assert (run["tool"]["driver"]["name"], result["level"]) == ("postroom impact", "error")
+    (place / "impact.toml").write_text("dying = 1\n")
+    assert execute(["impact", "strict.yaml", "--lake", "lake", "--sarif", "--policy", "impact.toml"]) == 0
+    assert '"level":"warning","message":{"text":"1 of 10 messages' in capsys.readouterr().out
+
+
+def test_sarif_of_a_folder_names_the_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "catalog").mkdir()
+    (place / "catalog" / "ovens.yaml").write_text(OVEN.format(type="integer"))
+    (place / "catalog" / "doors.yaml").write_text(
+        OVEN.format(type="number").replace("ovens", "doors").replace(": temp", ": door")
+    )
+    assert execute(["impact", "catalog", "--lake", "lake", "--sarif"]) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (result,) = [one for one in run["results"] if one["ruleId"] == "messages_would_die"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "catalog/ovens.yaml"

@@ -45,6 +45,12 @@ def lint_source(source: str, settings: Settings) -> list[Finding]:
     return sorted([*written, *found], key=lambda one: (one.file, SEVERITIES.index(one.severity), one.pointer, one.code))
 
 
+def locate_in_source(source: str, settings: Settings, pointers: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The files that pointers into the catalog of a source lead into, and the pointers in the names of those files."""
+    catalog = _read(source, settings)
+    return {one: catalog.locate(one) for one in pointers}
+
+
 class _SourceCatalog:
     """One catalog document, and for every pointer into it the file and the pointer in that file."""
 

@@ -45,6 +45,7 @@ SHOWN_DEATHS = 5
 @click.option("--policy", metavar="FILE", help="What a change may do, as TOML; without it no message may die or move.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="A comment in Markdown instead of tables.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="SARIF 2.1.0, for code hosts and editors, instead of tables.")
 @setting("nulls", "strict|absent")
 @setting("master", "URL")
 @key_option
@@ -62,6 +63,7 @@ def command(
     policy: str | None,
     as_json: bool,
     as_markdown: bool,
+    as_sarif: bool,
     nulls: str | None,
     master: str | None,
     storage: tuple[str, ...],
@@ -105,6 +107,11 @@ def command(
     against_policy = complaints(report, limits)
     if as_json:
         print_json(msgspec.to_builtins(report) | {"complaints": against_policy})
+    elif as_sarif:
+        from postroom.documents.lint.sarif import sarif
+        from postroom.pipeline.impact.findings import CODES, impact_findings
+
+        print_json(sarif(impact_findings(report, new, settings, against_policy), "postroom impact", CODES))
     elif as_markdown:
         from postroom.pipeline.impact.markdown import markdown
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,16 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 _LEVELS: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
-    """One SARIF log with one run."""
+def sarif(
+    findings: Sequence[Finding], tool: str = "postroom lint", others: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """One SARIF log with one run; `others` describes codes that are none of lint's."""
     results: list[dict[str, Any]] = []
     for file, found in groupby(findings, key=lambda finding: finding.file):
         listed = list(found)
         found_at = _positions(file, listed)
         results += [_result(finding, found_at.get(finding.pointer)) for finding in listed]
-    driver = {"name": "postroom lint", "semanticVersion": VERSION, "rules": _rules({one.code for one in findings})}
+    driver = {"name": tool, "semanticVersion": VERSION, "rules": _rules({one.code for one in findings}, others or {})}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 
 
@@ -61,13 +63,13 @@ def _uri(file: str) -> str:
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
-def _rules(codes: set[str]) -> list[dict[str, Any]]:
-    descriptions = {rule.code: (rule.find.__doc__ or "").strip() for rule in RULES}
+def _rules(codes: set[str], others: Mapping[str, str]) -> list[dict[str, Any]]:
+    descriptions = {rule.code: (rule.find.__doc__ or "").strip() for rule in RULES} | dict(others)
     return [
         {
             "id": code,
             "shortDescription": {"text": descriptions.get(code) or code.replace("_", " ")},
-            "defaultConfiguration": {"level": _LEVELS[SEVERITY_OF[code]]},
+            "defaultConfiguration": {"level": _LEVELS[SEVERITY_OF.get(code, "warning")]},
         }
         for code in sorted(codes)
     ]

@@ -177,9 +177,9 @@ def _members(document: Any) -> Iterator[tuple[str, Any]]:
             pending += value
 
 
-def place_of(definition: Definition) -> str:
-    """The JSON pointer of a definition in its catalog."""
-    return pointer(definition.xid.strip("/").split("/"))
+def place_of(definition: str) -> str:
+    """The JSON pointer of a definition, known by its xid, in its catalog."""
+    return pointer(definition.strip("/").split("/"))
 
 
 def schema_places(definitions: Iterable[Definition]) -> dict[str, list[str]]:

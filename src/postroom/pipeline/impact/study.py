@@ -260,7 +260,9 @@ class ImpactStudy:
         found: dict[str, list[CatalogChange]] = {}
         for catalog in (self._old, self._new):
             if catalog is not None:
-                places = {place_of(one): [one.xid] for one in catalog.definitions} | schema_places(catalog.definitions)
+                places = {place_of(one.xid): [one.xid] for one in catalog.definitions} | schema_places(
+                    catalog.definitions
+                )
                 for change in changes:
                     parts = change.place.split("/")
                     for xid in places.get("/".join(parts[:5]), ()):
