@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Response, expect
 
 from tests.ui.conftest import POSITION, wait_for_parts
 
@@ -36,6 +36,14 @@ PATHS = (
     "/ui/-/settings",
     "/ui/-/api",
 )
+SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifted += one.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+MOST_SHIFTED = 0.1
+"""How much of a page may move while it loads, as browsers count it: more is what people notice."""
 FORMS = ("/ui/-/try", f"/ui/-/compare?xid={SCHEMA}")
 
 
@@ -112,6 +120,22 @@ def test_nothing_keeps_people_from_using_a_page_and_a_phone_shows_all_of_it(
         assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in found] == [], path
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     context.close()
+
+
+def test_a_first_visit_loads_little_from_nowhere_else_and_moves_nothing(browser: Browser, pages: str) -> None:
+    for path in (*PATHS, *FORMS):
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.add_init_script(SHIFTS)
+        page = context.new_page()
+        answers: list[Response] = []
+        page.on("response", lambda answer, seen=answers: seen.append(answer))
+        page.goto(pages + path)
+        wait_for_parts(page)
+        assert [one.url for one in answers if not one.url.startswith(pages + "/")] == [], path
+        own = [one.request.sizes()["responseBodySize"] for one in answers if "/-/assets/" in one.url]
+        assert 0 < sum(own) <= 100_000, path
+        assert page.evaluate("window.shifted") < MOST_SHIFTED, path
+        context.close()
 
 
 def test_reading_needs_no_scripts(browser: Browser, pages: str) -> None:
