@@ -52,6 +52,7 @@ search: setup ## Run the property tests with new random inputs
 long: search postgres ## Run what takes too long for every day: new random inputs, registries on PostgreSQL, crashes, tenants beside each other, the endurance of the service
 	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
 	@CLUSTER_RECORDS=200000 CLUSTER_KILLS=3 $(BIN)/python -m pytest tests/pipeline/spark/test_cluster.py
+	@OBJECT_STORES=1 $(BIN)/python -m pytest tests/pipeline/storage/test_storage.py
 	@CONNECT=1 $(BIN)/python -m pytest tests/pipeline/spark/test_connect.py
 	@LEAKS=20000 $(BIN)/python -m pytest tests/http/access/test_leaks.py
 	@KAFKA_MESSAGES=200000 $(BIN)/python -m pytest tests/integration/test_kafka_estate.py

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from postroom.pipeline.lake.commit import commit_batch
+from postroom.pipeline.lake.commit_plan import look_before
+from postroom.pipeline.lake.compaction import tidy
+from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.lake.ledger import read_ledger
+from postroom.pipeline.lake.reconciliation import differences
 from postroom.pipeline.storage.interface import LeaseTaken, Storage
 from postroom.pipeline.storage.open_storage import open_storage
 from tests.object_stores import S3Server
+from tests.other_stores import OtherStore, azurite, versitygw
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OtherStore]:
+    with versitygw(tmp_path_factory.mktemp("versitygw")) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OtherStore]:
+    with azurite(tmp_path_factory.mktemp("azurite")) as store:
+        yield store
+
+
+@pytest.fixture(params=["folder", "s3", "gateway", "azure"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     if request.param == "folder":
         return open_storage(tmp_path, "a lake")
+    if request.param != "s3":
+        other: OtherStore = request.getfixturevalue(request.param)
+        return open_storage(f"{other.place}/{uuid4().hex}", "a lake", other.options)
     server: S3Server = request.getfixturevalue("s3")
     return open_storage(f"s3a://{server.bucket()}/a lake", "a lake", server.options)
 
@@ -82,3 +106,18 @@ def test_an_error_names_the_place_and_no_secret(s3: S3Server) -> None:
 def test_the_options_of_a_store_are_in_no_text(s3: S3Server) -> None:
     storage: Any = open_storage("s3://bucket/lake", "a lake", s3.options)
     assert "flour" not in repr(storage) + str(storage) + storage.url
+
+
+@pytest.mark.parametrize("server", ["gateway", "azure"])
+def test_batches_land_once_in_other_stores(
+    request: pytest.FixtureRequest, fleet: Any, records: Path, server: str
+) -> None:
+    other: OtherStore = request.getfixturevalue(server)
+    lake = create_lake(f"{other.place}/{uuid4().hex}", other.options)
+    for batch in (0, 1, 1):
+        job = fleet.job(lake, fleet.compiled(), batch=batch)
+        commit_batch(lake, job, "records", [fleet.task(job, records, storage=lake.storage)], look_before(lake))
+    assert [entry.read for entry in read_ledger(lake)] == [24, 24]
+    assert list(differences(lake)) == []
+    tidy(lake)
+    assert list(differences(lake)) == []
