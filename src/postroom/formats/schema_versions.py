@@ -221,7 +221,8 @@ class Versions:
         """How to decode a payload whose id no version lists: by the only version, if that lists none."""
         if len(self._versions) > 1 or self._plans:
             return self._unknown(f"the schema id {schema_id}")
-        return ReadPlan(WriterVersion(self.own, schema_id), start)
+        (only,) = self._versions
+        return ReadPlan(WriterVersion(only, schema_id), start)
 
     def _fits_behind(self, frame: Frame, payload: bytes, contenttype: str) -> bool:
         for name in [self.own, *(name for name in self._versions if name != self.own)][:_MOST_TRIED]:

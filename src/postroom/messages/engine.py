@@ -279,7 +279,10 @@ class Engine:
             )
             for version, ids in self._documents.versions(source)
         ]
-        return Versions(schema, source.version, found, self._schema_id_bytes)
+        # A part of a document is not what the version of that document wrote.
+        is_part = any(version.fragment != source.fragment for version, _ in self._documents.versions(source))
+        own = f"{source.version}#{source.fragment}" if is_part else source.version
+        return Versions(schema, own, found, self._schema_id_bytes)
 
     def _parse_version(self, source: SchemaSource) -> PayloadSchema:
         """The schema of a version, parsed once for all definitions that refer to it alike."""

@@ -134,6 +134,38 @@ def test_a_version_that_the_catalog_has_as_well_is_one_version(
     assert sort(again, topic, payload(0, ids[0])).data == {"heat": 180, "id": "a"}
 
 
+def test_a_topic_whose_subject_is_a_union_of_records_is_read_by_those_records(
+    registry_url: str, topic: str, tmp_path: Path
+) -> None:
+    names = {kind: f"{topic}.{kind}" for kind in ("Oven", "Tray")}
+    documents = {kind: {**oven(ID), "name": name} for kind, name in names.items()}
+    with httpx.Client(base_url=registry_url, timeout=30) as client:
+        for kind, document in documents.items():
+            body = {"schema": json.dumps(document)}
+            client.post(f"/subjects/{names[kind]}/versions", json=body).raise_for_status()
+        union = {
+            "schema": json.dumps(list(names.values())),
+            "references": [{"name": name, "subject": name, "version": 1} for name in names.values()],
+        }
+        answer = client.post(f"/subjects/{topic}-value/versions", json=union).raise_for_status()
+    messages = {
+        kind: {
+            "protocol": "KAFKA",
+            "protocoloptions": {"topic": topic},
+            "dataschemauri": f"/schemagroups/default/schemas/{name}",
+        }
+        for kind, name in names.items()
+    }
+    file = tmp_path / "catalog.json"
+    file.write_text(json.dumps({"messagegroups": {"ovens": {"messages": messages}}}))
+    known = open_catalog(str(file), settings=Settings(schema_registry=registry_url))
+    for branch, kind in enumerate(names):
+        found = sort(known, topic, b"\0" + answer.json()["id"].to_bytes(4) + bytes([2 * branch]) + b"\2a")
+        assert (found.match.message, found.data) == (f"/messagegroups/ovens/messages/{kind}", {"id": "a"})
+        assert found.writer is not None
+        assert found.writer.version == f"{topic}-value/1"
+
+
 def test_keys_have_the_schema_of_their_own_subject(
     registry_url: str, ids: list[int], topic: str, tmp_path: Path
 ) -> None:

@@ -119,3 +119,27 @@ def test_without_a_topic_the_schema_alone_addresses_a_definition() -> None:
 
     assert match(framed(3, TEXT)).message == "/messagegroups/g/messages/tray"
     assert match(framed(99, TEXT)).reasons[0].code == "schema_id_unknown"
+
+
+def test_a_union_of_records_is_read_by_the_definition_of_its_branch() -> None:
+    """One subject for the whole topic: its schema is a union, whose index stands in front of the record."""
+    versions = {
+        "1": {"format": "Avro/1.12", "schema": [OVEN, TRAY], "schemaids": [20]},
+        "2": {"format": "Avro/1.12", "schema": [BELL, HOT_OVEN, TRAY], "schemaids": [21]},
+    }
+    schemas = {"everything": {"versions": versions, "meta": {"defaultversionid": "2"}}}
+    where: dict[str, Any] = {"protocol": "KAFKA", "protocoloptions": {"topic": "bakery"}}
+    messages = {
+        name: {**where, "dataschemauri": f"/schemagroups/g/schemas/everything:{name}"}
+        for name in ("Oven", "Tray", "Bell")
+    }
+    known = Catalog({"schemagroups": {"g": {"schemas": schemas}}, "messagegroups": {"g": {"messages": messages}}})
+    for payload, name, data in (
+        (framed(20, b"\0" + TEXT), "Oven", {"id": "x", "heat": 1}),
+        (framed(20, b"\2" + TEXT), "Tray", {"slot": "x"}),
+        (framed(21, b"\0" + TEXT), "Bell", {"tone": "x"}),
+        (framed(21, b"\2" + TEXT + b"\6"), "Oven", {"id": "x", "heat": 3}),
+        (framed(21, b"\4" + TEXT), "Tray", {"slot": "x"}),
+    ):
+        found = sort(known, payload)
+        assert (found.match.message, found.data) == (f"/messagegroups/g/messages/{name}", data)

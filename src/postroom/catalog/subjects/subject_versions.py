@@ -86,9 +86,10 @@ class SubjectVersions:
         source = definition.schema
         if source is None or source.missing or not numbered_type(source.format):
             return definition
-        if _home(source.place) in joined.theirs:
-            return definition
         paths = list(self._found(definition, source, joined))
+        if (home := _home(source.place)) in joined.theirs:
+            # It has all of its own. What the topic may hold may be said by a union of records, too.
+            paths = [path for path in paths if path != home and any(map(_is_union, joined.theirs[path]))]
         return msgspec.structs.replace(definition, schema=joined.join(definition.xid, source, paths))
 
     def _found(self, definition: Definition, source: SchemaSource, joined: _Joined) -> Iterator[str]:
@@ -151,6 +152,14 @@ class _Joined:
             names.add(name)
             own.append(f"{home}/versions/{name}")
             self.schemas[own[-1]] = msgspec.structs.replace(stored, version=name)
+
+
+def _is_union(stored: StoredSchema) -> bool:
+    return (
+        numbered_type(stored.format) == "AVRO"
+        and isinstance(stored.document, str)
+        and stored.document.lstrip()[:1] == "["
+    )
 
 
 def _home(path: str) -> str:

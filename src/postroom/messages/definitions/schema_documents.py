@@ -10,7 +10,7 @@ import msgspec
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.format_table import parse_schema
 from postroom.formats.schema import Library, LibraryDocument
-from postroom.formats.schema_identity import document_bytes, schema_identity
+from postroom.formats.schema_identity import document_bytes, numbered_type, schema_identity
 from postroom.formats.schema_library import CatalogLibrary
 from postroom.formats.schema_versions import MOST_WRITERS
 from postroom.messages.definitions.definition import CompiledCatalog, SchemaSource, StoredSchema
@@ -54,7 +54,8 @@ class SchemaDocuments:
         own = SchemaSource(
             format=stored.format or source.format,
             place=path,
-            fragment=source.fragment,
+            # What an id names is a whole document of Avro: of a union, its index is written, too.
+            fragment="" if numbered_type(stored.format or source.format) == "AVRO" else source.fragment,
             reference=source.reference,
             version=stored.version,
             missing=missing,
