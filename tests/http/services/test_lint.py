@@ -132,6 +132,19 @@ def test_older_services_obey_the_setting(strict: AsgiClient) -> None:
     assert "required_attribute_optional" in refused.json["detail"]
 
 
+def test_older_services_say_how_many_findings_there_are(asgi: AsgiClient) -> None:
+    message = f"{GROUP}/messages/cold"
+    asgi.ask("PUT", message, EVENT)
+    right = {"format": "CloudEvents/1.0", "attributes": {"type": "cold"}}
+    written = asgi.ask("POST", "/messagecatalog/ovens/messagedefinitions/warm", right)
+    assert (written.status, written.headers[HEADER]) == (201, "0")
+    wrong = {"format": "CloudEvents/1.0", "metadata": {"attributes": {"type": {"required": False}}}}
+    written = asgi.ask("PUT", "/v0.5/definitionGroups/ovens/definitions/cold", wrong)
+    count, _, url = written.headers[HEADER].partition("; url=")
+    assert url == f'"http://ovens.localhost/-/lint?xid={message}"'
+    assert len(asgi.ask("GET", f"/-/lint?xid={message}").json["findings"]) == int(count) > 0
+
+
 @pytest.mark.audit("registry-13", "services-A7")
 @pytest.mark.parametrize(
     "endpoint",

@@ -12,6 +12,7 @@ from postroom.http.messagecatalog.paths import route
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, root_of, translate_problem
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
+from postroom.http.services.lint import with_findings
 from postroom.http.xregistry.preconditions import check_method, check_preconditions
 from postroom.registry.changes.provenance import version_uri
 from postroom.registry.configuration.capabilities import read_capabilities
@@ -67,7 +68,7 @@ def answer_catalog(request: Request, store: Store, settings: Settings) -> Respon
             return respond(tx, msgspec.structs.replace(reading, base=request.base), handlers["GET"])
 
         check_preconditions(outside, read, settings)
-        return respond(tx, request, handler)
+        return with_findings(respond(tx, request, handler), outside, resolve(tx.model(), native), tx, settings)
 
     try:
         if request.method in READS:

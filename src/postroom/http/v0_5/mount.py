@@ -8,6 +8,7 @@ import msgspec
 
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
+from postroom.http.services.lint import with_findings
 from postroom.http.v0_5.delete import EntityDeleter
 from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import corrected_version_path, resolve_path, root_of
@@ -85,7 +86,7 @@ def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
     work = UnitOfWork(tx, actor=request.actor)
     answer = _write(work, request, path, settings)
     work.finish()
-    return answer
+    return with_findings(answer, msgspec.structs.replace(request, base=root_of(request.base)), path, tx, settings)
 
 
 def _write(work: UnitOfWork, request: Request, path: EntityPath, settings: Settings) -> Response:
