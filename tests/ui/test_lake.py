@@ -23,6 +23,8 @@ from postroom.catalog.open_store import open_store
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.monitoring.stream_status import StreamStatusFile
+from postroom.pipeline.sources.lag import Lag
 from postroom.pipeline.worker.sort_task import write_batch
 from postroom.settings import Settings
 from postroom.ui.lake.replay_trial import TrialFolder
@@ -50,6 +52,7 @@ def lake(demo_catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Pat
     job = Job(str(lake.root), lake.keep_catalog(demo_catalog.compiled), "strict", "run1", 0, datetime.now(UTC))
     whole = pa.RecordBatch.from_pylist([{"path": str(SAMPLE), "start": 0, "length": SAMPLE.stat().st_size}])
     commit_batch(lake, job, str(SAMPLE), [write_batch(job, [whole])])
+    StreamStatusFile(lake, ["kafka://broker/fleet"]).behind({"fleet": Lag(records=1200)})
     return lake.root
 
 
@@ -77,6 +80,7 @@ def test_what_was_read_is_what_landed_and_what_is_dead(visit_lake: Callable[...,
         expect(page.locator(".balance")).to_contain_text(f"{count:,}")
     page.click("nav.tabs >> text=Ledger")
     expect(page.locator("main")).to_contain_text("sample.jsonl")
+    expect(page.locator("main")).to_contain_text("fleet 1,200 behind")
     expect(page.locator("main tbody tr").last).to_contain_text("sort")
 
 

@@ -41,6 +41,10 @@ def _print(report: LedgerReport) -> None:
     click.echo(f"read {report.read:,} = landed {report.landed:,} + dead {report.dead:,}")
     if report.in_flight:
         click.echo(f"{report.in_flight:,} batches are not in the ledger yet.")
+    for stream in report.streams:
+        behind = ", ".join(f"{part} {lag}" for part, lag in stream.behind.items()) or "nothing behind"
+        heard = f"{stream.at:%Y-%m-%d %H:%M:%S}"
+        click.echo(f"following {', '.join(stream.sources)}: {stream.rate:,.0f}/s, {behind}; last heard of at {heard}")
     columns = ("source", "read", "landed", "dead", "batches", "a second", "last batch")
     rows = [
         (one.source, one.read, one.landed, one.dead, one.batches, round(one.rate, 1), f"{one.last:%Y-%m-%d %H:%M:%S}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from postroom.pipeline.dry_run import DryRun
     from postroom.pipeline.monitoring.progress import Progress
     from postroom.pipeline.monitoring.watcher import Watcher
+    from postroom.pipeline.sources.source import Source
 
 
 @postroom_command(example="postroom sort --catalog demo/catalog --source demo/sample.jsonl --lake lake")
@@ -192,6 +193,7 @@ def command(
     with (
         Progress(quiet=quiet) as progress,
         watching(progress, metrics_port, follow=follow, quiet=quiet) as watcher,
+        telling_lake(watcher, lake, store, opened if follow else []) as watcher,
         spark_session(settings.master, ui=follow, configuration=configuration, settings=settings) as spark,
         stop_on_signals() as stop,
     ):
@@ -218,6 +220,25 @@ def command(
         print_json(entry)
     else:
         print_entry(entry, lake)
+
+
+@contextmanager
+def telling_lake(
+    watcher: Watcher | None, lake: str, store: Mapping[str, str], followed: Sequence[Source]
+) -> Iterator[Watcher | None]:
+    """Whoever watches, and with them the lake while sources are followed: who looks into it sees how that goes."""
+    from postroom.pipeline.lake.lake import open_lake
+    from postroom.pipeline.monitoring.stream_status import StreamStatusFile
+    from postroom.pipeline.monitoring.watcher import Watchers
+
+    if not followed:
+        yield watcher
+        return
+    status = StreamStatusFile(open_lake(lake, store), [one.name for one in followed])
+    try:
+        yield Watchers([status] if watcher is None else [watcher, status])
+    finally:
+        status.end()
 
 
 @contextmanager

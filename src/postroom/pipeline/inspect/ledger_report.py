@@ -11,6 +11,7 @@ from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
 from postroom.pipeline.lake.manifest import unfinished
 from postroom.pipeline.lake.reconciliation import balance_of
+from postroom.pipeline.monitoring.stream_status import StreamStatus, read_streams
 
 RATE_OVER = timedelta(minutes=5)
 
@@ -46,7 +47,7 @@ class BatchReport(msgspec.Struct, frozen=True):
 class LedgerReport(msgspec.Struct, frozen=True):
     """The ledger of a lake: what was read, where it is now, and how it came there.
 
-    `in_flight` counts commits that are not in the ledger yet.
+    `in_flight` counts commits that are not in the ledger yet; `streams` are those that said something in the last day.
     """
 
     read: int
@@ -55,6 +56,7 @@ class LedgerReport(msgspec.Struct, frozen=True):
     holds: bool
     in_flight: int
     batch_count: int
+    streams: list[StreamStatus]
     sources: list[SourceReport]
     batches: list[BatchReport]
 
@@ -70,6 +72,7 @@ def report_ledger(lake: Lake, last: int) -> LedgerReport:
         balance.holds,
         len(unfinished(lake)),
         len(entries),
+        read_streams(lake),
         sources_of(entries),
         [_batch(entry) for entry in entries[::-1][:last]],
     )
