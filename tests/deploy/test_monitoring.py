@@ -111,6 +111,12 @@ def metrics_of_sort() -> dict[str, Metric]:
             dead={"invalid": 1}, changes=(SchemaChange("a/b", "replaced"),), started=now, committed=now,
         )
     )  # fmt: skip
+    kept.report(
+        LedgerEntry(
+            run="t", batch=0, source="tidy", catalog="c", read=0, landed={}, dead={}, changes=(), started=now,
+            committed=now, kind="tidy",
+        )
+    )  # fmt: skip
     kept.behind({"inbox": Lag(files=3, bytes=9)})
     return by_sample(kept.text())
 

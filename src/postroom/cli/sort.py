@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     help="Go on with --checkpoint, though its brokers, topics, catalog or lake have other names by now.",
 )
 @click.option(
+    "--tidy-every",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="HOURS",
+    help="While --follow runs, bring small files together at the start and again after so long.",
+)
+@click.option(
     "--metrics-port",
     metavar="[HOST:]PORT",
     help="Answer Prometheus here, at /metrics, while --follow runs; 127.0.0.1 unless a host is given, 0: a free port.",
@@ -94,6 +100,7 @@ def command(
     every: float,
     checkpoint: str | None,
     rebind: bool,
+    tidy_every: float | None,
     metrics_port: str | None,
     dry_run: bool,
     sample: int,
@@ -125,8 +132,10 @@ def command(
     from postroom.pipeline.lake.lake import create_lake
     from postroom.pipeline.monitoring.metrics_port import parse_address
     from postroom.pipeline.monitoring.progress import Progress
+    from postroom.pipeline.regular_tidy import RegularTidy
     from postroom.pipeline.several_sources import check_different
     from postroom.pipeline.sources.source import open_source
+    from postroom.pipeline.spark.batch_progress import ticking
     from postroom.pipeline.spark.cluster import CONNECT, check_shared, is_local
     from postroom.pipeline.spark.java import find_java_home
     from postroom.pipeline.spark.streaming import stop_on_signals
@@ -136,6 +145,8 @@ def command(
         if not follow:
             raise BadFlag("only --follow runs long enough to be asked for metrics.", place="--metrics-port")
         parse_address(metrics_port)
+    if tidy_every is not None and not follow:
+        raise BadFlag("only --follow runs long enough to tidy; `postroom tidy` does it once.", place="--tidy-every")
     settings = settings_from(nulls=nulls, **cluster)
     options = spark_options(conf)
     watch = CatalogWatch(catalog, settings, endpoint or "")
@@ -196,6 +207,7 @@ def command(
         telling_lake(watcher, lake, store, opened if follow else []) as watcher,
         spark_session(settings.master, ui=follow, configuration=configuration, settings=settings) as spark,
         stop_on_signals() as stop,
+        ticking(RegularTidy(lake, store, watcher) if tidy_every else None, 3600 * (tidy_every or 1)),
     ):
         pages = pages_of(spark) if follow and not quiet else ""
         if pages:

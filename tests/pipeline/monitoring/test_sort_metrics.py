@@ -63,6 +63,16 @@ def test_batches_add_up() -> None:
     assert found["postroom_sort_lag_recordsorders"] == 1200
 
 
+def test_upkeep_is_counted_beside_the_batches() -> None:
+    metrics = SortMetrics()
+    metrics.report(entry(0))
+    metrics.report(entry(0, kind="tidy", source="tidy", read=0, landed={}, dead={}))
+    found = values(metrics)
+    assert (found["postroom_sort_batches_totalsort"], found["postroom_sort_batches_totaltidy"]) == (1, 1)
+    assert found["postroom_sort_files_written_total"] == 3
+    assert "postroom_sort_messages_read_totaltidy" not in found
+
+
 def test_a_source_that_is_away_is_down_until_it_is_back() -> None:
     metrics = SortMetrics()
     metrics.report(entry(0))
@@ -139,11 +149,13 @@ def test_a_batch_is_a_line_of_the_log_with_what_is_still_to_do(caplog: pytest.Lo
         with showing_batches(shown=True):
             watchers.behind({"orders": Lag(records=1200), "in": Lag()})
             watchers.report(entry(7))
+            watchers.report(entry(0, kind="tidy"))
         with showing_batches(shown=False):
             watchers.report(entry(8))
     finally:
         logger.propagate = before
-    [line] = [record for record in caplog.records if "batch" in record.message]
+    line, tidied = caplog.records
+    assert tidied.message == "tidied: 3 files (1.5 kB) in place of smaller ones"
     assert line.message == (
         "batch 7 of inbox: 10 read, 8 landed, 2 dead (2 invalid), in 4.0 s; 3 files (1.5 kB) written; "
         "orders 1,200 behind"

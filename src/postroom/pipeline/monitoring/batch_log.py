@@ -25,6 +25,9 @@ class BatchLog:
 
     def report(self, batch: LedgerEntry) -> None:
         """Write the line of a batch."""
+        if batch.kind != "sort":
+            log.info("tidied: %s (%s) in place of smaller ones", counted(batch.files, "file"), sized(batch.bytes))
+            return
         seconds = (batch.committed - batch.started).total_seconds()
         landed, dead = sum(batch.landed.values()), sum(batch.dead.values())
         letters = f"{dead:,} dead ({by_kind(batch.dead)})" if dead else "none dead"

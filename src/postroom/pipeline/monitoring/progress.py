@@ -57,6 +57,8 @@ class Progress:
 
     def report(self, batch: LedgerEntry) -> None:
         """Take in a batch that is in the lake."""
+        if batch.kind != "sort":
+            return
         now = self._clock()
         self._rate = batch.read / max(now - self._last, 0.001)
         self._last = now

@@ -32,6 +32,12 @@ DEAD = MetricFamily(
     help="Messages that did not land, by outcome.",
     labels=("outcome",),
 )
+BATCHES = MetricFamily(
+    name="postroom_sort_batches_total",
+    type="counter",
+    help="Batches by kind: sort, and tidy where --tidy-every is given.",
+    labels=("kind",),
+)
 BATCH_SECONDS = MetricFamily(
     name="postroom_sort_batch_duration_seconds",
     type="histogram",
@@ -81,8 +87,8 @@ BUILD = MetricFamily(
     name="postroom_build_info", type="gauge", help="1, with the version as a label.", labels=("version",)
 )
 FAMILIES = (
-    READ, LANDED, DEAD, BATCH_SECONDS, LAST_BATCH, FILES, BYTES, TABLE_CHANGES, LAG_RECORDS, LAG_FILES, LAG_BYTES,
-    SOURCE_UP, LOG_MESSAGES, START_TIME, BUILD,
+    READ, LANDED, DEAD, BATCHES, BATCH_SECONDS, LAST_BATCH, FILES, BYTES, TABLE_CHANGES, LAG_RECORDS, LAG_FILES,
+    LAG_BYTES, SOURCE_UP, LOG_MESSAGES, START_TIME, BUILD,
 )  # fmt: skip
 
 # Zero from the beginning, so that the first one is an increase.
@@ -112,8 +118,13 @@ class SortMetrics(logging.Handler):
     def report(self, batch: LedgerEntry) -> None:
         """Count a batch."""
         source = (batch.source,)
+        if batch.kind != "sort":
+            with self._own:
+                self._counts[BATCHES][(batch.kind,)] += 1
+            return
         seconds = (batch.committed - batch.started).total_seconds()
         with self._own:
+            self._counts[BATCHES][(batch.kind,)] += 1
             self._counts[READ][source] += batch.read
             self._counts[LANDED].update({(message,): rows for message, rows in batch.landed.items()})
             self._counts[DEAD].update({(outcome,): letters for outcome, letters in batch.dead.items()})
