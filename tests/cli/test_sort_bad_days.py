@@ -131,6 +131,7 @@ def test_a_port_for_metrics_needs_follow_and_has_to_be_one(place: Path) -> None:
     put(place, "a.jsonl", [])
     for more, sentence in (
         (("--metrics-port", "9"), "only --follow"),
+        (("--tidy-every", "1"), "only --follow"),
         (("--metrics-port", "x", "--follow"), "no port"),
     ):
         refused = start(place, *more)
