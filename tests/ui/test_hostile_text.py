@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markupsafe import Markup, escape
 from playwright.sync_api import Browser, Page
 
 from postroom.catalog.open_store import open_store
 from postroom.registry.operations import import_document
+from postroom.settings import Settings
+from postroom.ui.page import Links
 from postroom.ui.rendering.markdown import markdown
-from postroom.ui.rendering.safe_text import safe_link, visible
+from postroom.ui.rendering.safe_text import LONGEST_TEXT, safe_link, visible
+from postroom.ui.rendering.template_engine import breakable, moment, render_template, shown
 from tests.http.running_service import locate, serving
 from tests.ui.conftest import Visitor, wait_for_parts
 
@@ -196,3 +202,28 @@ def test_markdown_has_words_lists_and_links_and_nothing_else() -> None:
 
 def test_hidden_characters_are_named() -> None:
     assert visible(HIDDEN) == "user⟨U+202E⟩gpj.exe⟨U+200B⟩⟨U+2066⟩"
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from("<>&'\"\u202e\u200b\x00\x9f\ufeff"))))
+@example(HOSTILE)
+@example(HIDDEN)
+@example("x" * (LONGEST_TEXT + 1))
+@example("")
+def test_every_value_that_a_template_shows_is_escaped_bounded_and_without_anything_hidden(text: str) -> None:
+    safe = str(escape(visible(text)))
+    assert str(shown(text)) == safe
+    links = Links("http://127.0.0.1/ui")
+    values = {"problem": {"status": 404, "sentence": text, "detail": ""}, "advice": "", "sign_in": "", "instance": text}
+    page = render_template("problem.html", links=links, settings=Settings(), heading=text, path="/", **values)
+    for place in (f"<title>{safe} ", f"<h1>{safe}</h1>", f'<p class="lead">{safe}</p>', f"<code>{safe}</code>"):
+        assert place in page
+    assert str(breakable(text)).replace("<wbr>", "") == safe
+    assert not text or f">{escape(visible(text)[:19].replace('T', ' '))}<" in moment(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, ""), (5, "5"), (True, "True"), (Markup("<b>"), "<b>"), (["<b>"], "[&#39;&lt;b&gt;&#39;]")],
+)
+def test_values_that_are_no_text_are_shown_as_text(value: object, expected: str) -> None:
+    assert str(shown(value)) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SAFE = "/:@!$&'()*+,;=~-._"
 """Characters of xids that stay as they are in URLs."""
+_AS_IT_IS = re.compile(f"[A-Za-z0-9{re.escape(SAFE)}]*")
 
 
 class PageRequest:
@@ -75,18 +77,24 @@ class Links:
 
     def page(self, xid: str, /, **query: object) -> str:
         """The page of an entity, or one of our own (`/-/…`)."""
-        return self.root + quote(xid, safe=SAFE) + _query(query)
+        return self.root + _quoted(xid) + _query(query)
 
     def api(self, path: str, /, **query: object) -> str:
         """What programs ask for the same; of what has a document that is its details."""
-        return self.api_root + quote(path, safe=SAFE) + _query(query)
+        return self.api_root + _quoted(path) + _query(query)
 
     def asset(self, name: str) -> str:
         """An asset of ours."""
         return self.assets + asset_name(name)
 
 
+def _quoted(path: str) -> str:
+    return path if _AS_IT_IS.fullmatch(path) else quote(path, safe=SAFE)
+
+
 def _query(query: dict[str, object]) -> str:
+    if not query:
+        return ""
     given = {name: value for name, value in query.items() if value not in ("", None)}
     return f"?{urlencode(given, quote_via=quote)}" if given else ""
 

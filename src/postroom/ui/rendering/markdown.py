@@ -43,5 +43,5 @@ def markdown(text: object) -> Markup:
         return Markup("")
     shown = visible(text)[: LONGEST + 1]
     if _PLAIN.match(shown):
-        return Markup("<p>{}</p>").format(escape(shown))
+        return Markup(f"<p>{escape(shown)}</p>")  # noqa: S704  # as it says
     return Markup(_READER.parser.render(shown))  # noqa: S704  # raw HTML is off: what it renders is escaped

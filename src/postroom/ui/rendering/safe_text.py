@@ -7,10 +7,9 @@ from urllib.parse import urlsplit
 
 LONGEST_TEXT = 20_000
 """More characters of one value are not shown on a page."""
-# Marks that change the direction of text, or cannot be seen at all.
-_HIDDEN = re.compile(
-    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
-)
+HIDDEN = "\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+"""Marks that change the direction of text, or cannot be seen at all: ranges of characters."""
+_HIDDEN = re.compile(f"[{HIDDEN}]")
 _LINKED = frozenset({"http", "https"})
 
 
