@@ -228,6 +228,10 @@ def test_tidy_says_how_many_files_it_brought_together(tmp_path: Path, capsys: py
     assert execute([*arguments, "--dry-run", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["dry_run"], said["batch"], said["tables"][0]["files_after"]) == (True, None, 1)
+    assert execute([*arguments, "--dry-run", "--sort-by", "ce_id", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"][0]["sorted_by"] == "ce_id"
+    assert execute([*arguments, "--sort-by", "ce_identity"]) == 2
+    assert "ce_identity: no table has such a column" in capsys.readouterr().err
     assert execute(arguments) == 0
     assert "1 table: 4 files before, 1 file after." in capsys.readouterr().out
     assert execute([*arguments, "--keep-hours", "0", "--json"]) == 0

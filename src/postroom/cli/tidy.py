@@ -47,6 +47,12 @@ AGE = Age()
     help="Remove exchanged files from the disk after so long; who reads an older version then no longer can.",
 )
 @click.option(
+    "--sort-by",
+    default="",
+    metavar="COLUMN",
+    help="Write rows in the order of a column or of a member of one (data.vin), so that readers skip the others.",
+)
+@click.option(
     "--dead-letters-older-than", type=AGE, metavar="AGE", help="Remove dead letters of that age: 90d, 12h, 30m."
 )
 @click.option("--records-older-than", type=AGE, metavar="AGE", help="Remove kept records of that age; their rows stay.")
@@ -59,6 +65,7 @@ def command(
     target_mb: int,
     most_mb: int,
     keep_hours: int,
+    sort_by: str,
     dead_letters_older_than: timedelta | None,
     records_older_than: timedelta | None,
     dry_run: bool,
@@ -87,6 +94,7 @@ def command(
             target_mb=target_mb,
             most_mb=most_mb,
             keep_hours=keep_hours,
+            sort_by=sort_by,
             dead_letters_kept=dead_letters_older_than,
             records_kept=records_older_than,
             dry_run=dry_run,

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -106,6 +108,77 @@ def test_days_of_partitioned_tables_stay_apart(fleet: Any, lake: Lake) -> None:
     assert {tuple(row.items()) for row in table.partitions()} == partitions != set()
     assert rows(lake) == before
     assert len(files(lake)) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "path"),
+    [
+        ("_position", ("_position",)),
+        ("data.sensor", ("data", "sensor")),
+        ("data.place.floor", ("data", "place", "floor")),
+    ],
+)
+def test_files_are_made_in_the_order_of_a_column_and_say_so_to_readers(
+    fleet: Any, lake: Lake, monkeypatch: pytest.MonkeyPatch, column: str, path: tuple[str, ...]
+) -> None:
+    place = {"type": "object", "properties": {"floor": {"type": "integer"}, "doors": {"type": "array"}}}
+    for number in range(5):
+        payloads = [
+            f'{{"sensor": "s{(7 * n + number) % 10}", "place": {{"floor": {3 * n % 8}, "doors": [{n}]}}}}'
+            for n in range(9)
+        ]
+        # The first batch is older than the member, and every batch has a row without it.
+        properties = {"place": place} if number else {}
+        land(fleet, lake, catalog(**properties), *payloads, "{}", run=f"run{number}")
+    before = rows(lake)
+    monkeypatch.setattr(compaction, "SORTED_ROWS", 7)
+    (table,) = tidy(lake.root, sort_by=column).tables
+    assert (table.files_after, table.sorted_by) == (1, column)
+    assert rows(lake) == before
+    assert list(differences(lake)) == []
+
+    (name,) = files(lake)
+    file = pq.ParquetFile(name.removeprefix("file://"))
+    values = [_member(row, path) for row in file.read().to_pylist()]
+    known = [value for value in values if value is not None]
+    assert values == sorted(known) + [None] * (len(values) - len(known))
+    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+    assert [group.num_rows for group in groups] == [7] * 7 + [1]
+    number = next(n for n in range(file.metadata.num_columns) if groups[0].column(n).path_in_schema == ".".join(path))
+    bounds = [group.column(number).statistics for group in groups]
+    assert bounds[0].min == min(known)
+    assert all(one.max <= other.min for one, other in pairwise(bounds) if other.has_min_max)
+
+
+def _member(row: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        row = row and row[name]
+    return row
+
+
+def test_rows_with_one_value_stay_in_the_order_in_which_they_landed(fleet: Any, lake: Lake) -> None:
+    land(fleet, lake, catalog(), '{"sensor": "b"}', '{"sensor": "a"}', run="run0")
+    land_batches(fleet, lake, 3, first=1)
+    tidy(lake.root, sort_by="ce_type")
+    (name,) = files(lake)
+    found = pq.read_table(name.removeprefix("file://")).to_pylist()
+    assert [row["data"]["sensor"] for row in found] == ["b", "a", "1", "2", "3"]
+
+
+def test_tables_without_the_column_are_brought_together_as_they_are(fleet: Any, lake: Lake) -> None:
+    land_batches(fleet, lake, 5)
+    letters = rows(lake, DEAD_LETTERS)
+    done = tidy(lake.root, sort_by="data.sensor")
+    assert [(table.files_after, table.sorted_by) for table in done.tables] == [(1, "data.sensor"), (1, "")]
+    assert rows(lake, DEAD_LETTERS) == letters
+
+
+@pytest.mark.parametrize("column", ["senzor", "data", "data.senzor", "data.sensor.x", "."])
+def test_a_column_that_no_table_can_be_sorted_by_is_refused(fleet: Any, lake: Lake, column: str) -> None:
+    land_batches(fleet, lake, 5)
+    with pytest.raises(UsageError, match="no table has such a column whose values have an order"):
+        tidy(lake.root, sort_by=column)
+    assert len(files(lake)) == 5
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing(fleet: Any, lake: Lake) -> None:

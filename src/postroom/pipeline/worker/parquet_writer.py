@@ -99,11 +99,17 @@ def _pack(table: pa.Table, sink: pa.NativeFile, **compression: Any) -> int:
     return int(footers[0].num_rows)
 
 
-def write_pieces(pieces: Iterable[pa.Table], schema: pa.Schema, storage: Storage, path: str) -> Written:
-    """Write the rows of many tables as one file, of which a piece at a time is in memory."""
+def write_pieces(
+    pieces: Iterable[pa.Table], schema: pa.Schema, storage: Storage, path: str, *, sorted_by: str = ""
+) -> Written:
+    """Write the rows of many tables as one file, of which a piece at a time is in memory.
+
+    The file also says of each piece what the least and greatest values of the column `sorted_by` are.
+    """
     bounds: list[Bounds] = []
     footers: list[pq.FileMetaData] = []
     options = _options(schema)
+    options["write_statistics"] += [sorted_by] if sorted_by else []
     with (
         storage.output(path) as file,
         pq.ParquetWriter(file, schema, metadata_collector=footers, **DENSE, **options) as writer,
