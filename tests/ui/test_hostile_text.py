@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 from hypothesis import example, given
@@ -17,7 +18,7 @@ from postroom.settings import Settings
 from postroom.ui.page import Links
 from postroom.ui.rendering.markdown import markdown
 from postroom.ui.rendering.safe_text import LONGEST_TEXT, safe_link, visible
-from postroom.ui.rendering.template_engine import breakable, moment, render_template, shown
+from postroom.ui.rendering.template_engine import breakable, moment, render_template, shown, template_text
 from tests.http.running_service import locate, serving
 from tests.ui.conftest import Visitor, wait_for_parts
 
@@ -218,7 +219,23 @@ def test_every_value_that_a_template_shows_is_escaped_bounded_and_without_anythi
     for place in (f"<title>{safe} ", f"<h1>{safe}</h1>", f'<p class="lead">{safe}</p>', f"<code>{safe}</code>"):
         assert place in page
     assert str(breakable(text)).replace("<wbr>", "") == safe
+    assert "{" in text or str(template_text(text)) == safe[: -1 if len(text) > LONGEST_TEXT else None]
     assert not text or f">{escape(visible(text)[:19].replace('T', ' '))}<" in moment(text)
+
+
+def test_placeholders_stand_out_in_text_that_is_escaped() -> None:
+    assert template_text("<{shop}>\u202e{") == (
+        '&lt;<var title="A placeholder: whatever is there is bound to the variable shop">{shop}</var>&gt;⟨U+202E⟩{'
+    )
+
+
+@given(st.text(), st.text())
+@example("/messagegroups/ovens", "one two/ü&=#?+%")
+def test_links_hold_any_text(path: str, value: str) -> None:
+    path = f"/{path}"
+    parts = urlsplit(Links("http://127.0.0.1/ui").page(path, xid=value))
+    assert unquote(parts.path) == f"/ui{path}"
+    assert dict(parse_qsl(parts.query, keep_blank_values=True)) == ({"xid": value} if value else {})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlsplit
 
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SAFE = "/:@!$&'()*+,;=~-._"
 """Characters of xids that stay as they are in URLs."""
+_PLAIN_VALUE = re.compile("[A-Za-z0-9_.~/-]*")
 _AS_IT_IS = re.compile(f"[A-Za-z0-9{re.escape(SAFE)}]*")
 
 
@@ -93,10 +94,12 @@ def _quoted(path: str) -> str:
 
 
 def _query(query: dict[str, object]) -> str:
-    if not query:
-        return ""
-    given = {name: value for name, value in query.items() if value not in ("", None)}
-    return f"?{urlencode(given, quote_via=quote)}" if given else ""
+    given = [f"{quote(name)}={_value(str(value))}" for name, value in query.items() if value not in ("", None)]
+    return "?" + "&".join(given) if given else ""
+
+
+def _value(text: str) -> str:
+    return text.replace("/", "%2F") if _PLAIN_VALUE.fullmatch(text) else quote(text, safe="")
 
 
 def render_page(

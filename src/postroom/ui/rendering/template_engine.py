@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 import msgspec
@@ -62,17 +62,14 @@ def summary(text: object) -> str:
     return plain if len(plain) <= LONGEST_SUMMARY else plain[:LONGEST_SUMMARY].rstrip() + "…"
 
 
-class TemplatePiece(NamedTuple):
-    """A literal piece of a URI template, or the name of one of its placeholders."""
-
-    text: str
-    is_variable: bool
-
-
-def pieces(text: str) -> list[TemplatePiece]:
-    """A text in its literal pieces and placeholders."""
+def template_text(text: str) -> Markup:
+    """A URI template, in which its placeholders stand out."""
     found = _PLACEHOLDER.split(text[:LONGEST_TEXT])
-    return [TemplatePiece(one, index % 2 == 1) for index, one in enumerate(found) if one]
+    return Markup("".join([_placeholder(one) if index % 2 else shown(one) for index, one in enumerate(found)]))  # noqa: S704  # all are escaped
+
+
+def _placeholder(name: str) -> str:
+    return f'<var title="{escape(texts.placeholder_title.format(name=name))}">{{{name}}}</var>'
 
 
 def breakable(text: str) -> Markup:
@@ -170,7 +167,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         breakable=breakable,
         summary=summary,
-        pieces=pieces,
+        template_text=template_text,
         markdown=markdown,
         safe_link=safe_link,
         in_json=in_json,
