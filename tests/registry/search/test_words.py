@@ -8,6 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from postroom.registry.search.search import find_spans
+from postroom.registry.search.search_query import parse_query
 from postroom.registry.search.words import GAP, LONGEST_WORD, find_compounds, find_words, indexed_words
 
 TEXTS = st.text(max_size=60) | st.text(alphabet="abAB12_-. ", max_size=30)
@@ -53,3 +55,15 @@ def test_words_hold_nothing_that_a_database_understands(text: str) -> None:
         assert one.word.isalnum()
         assert one.word == one.word.casefold() or not one.word.isascii()
         assert len(one.word) <= LONGEST_WORD
+
+
+@given(TEXTS, st.text(alphabet='abAB12_-. "ü', max_size=12))
+@example("abc ab ABC bab ab", "ab")
+@example("ab abc", '"ab"')
+@example("ab ab ab", '"ab ab"')
+@example("x" * (LONGEST_WORD + 1), '"' + "x" * (LONGEST_WORD + 2) + '"')
+@example("x" * LONGEST_WORD, '"' + "x" * (LONGEST_WORD - 1) + '"')
+def test_terms_stand_where_the_words_of_a_text_say(text: str, query: str) -> None:
+    terms = parse_query(query, "/-/search")
+    lines = [list(find_words(text)), *find_compounds(text)]
+    assert find_spans(text, terms) == {span for words in lines for term in terms for span in term.spans(words)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from enum import Enum
@@ -68,6 +69,7 @@ def _bracketed(found: re.Match[str]) -> Step:
     return int(index) if index is not None else single or double
 
 
+@functools.lru_cache(maxsize=1024)
 def write_path(path: Path) -> str:
     """Write a path so that it parses to the same steps."""
     return "".join(_written(step) for step in path).removeprefix(".")

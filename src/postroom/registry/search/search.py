@@ -17,7 +17,7 @@ from postroom.registry.query.dot_notation import write_path
 from postroom.registry.search.index_rows import FACETS, EntryQuery, EntryRow
 from postroom.registry.search.search_entry import searched_id, texts_of
 from postroom.registry.search.search_query import Term, parse_query
-from postroom.registry.search.words import find_compounds, find_words, without_nul
+from postroom.registry.search.words import find_compounds, find_words, has_parts, without_nul
 from postroom.registry.transaction_interface import Transaction
 
 SUBJECT = "/-/search"
@@ -190,24 +190,32 @@ def _highlights(entity: Entity, terms: tuple[Term, ...]) -> Iterator[Highlight]:
 
 def _highlight(path: str, text: str, terms: tuple[Term, ...], is_property: bool = False) -> Highlight | None:
     """What of a text is found by any of the terms; None when nothing is."""
-    if text.isascii():  # its words are parts of it in lower case: most texts of a hit are done with
-        lower = text.lower()
-        if not any(term.words[0] in lower for term in terms):
-            return None
-    lines = [list(find_words(text)), *find_compounds(text)]
-    spans = {span for words in lines for term in terms for span in term.spans(words)}
+    spans = sorted(find_spans(text, terms))
     if not spans:
         return None
-    first = min(spans)[0]
-    start = max(0, first - BEFORE_MARK) if len(text) > SHOWN_TEXT else 0
+    start = max(0, spans[0][0] - BEFORE_MARK) if len(text) > SHOWN_TEXT else 0
     end = start + SHOWN_TEXT
     marks = [(low - start, min(high, end) - start) for low, high in _merged(spans) if start <= low < end]
     return Highlight(path, text[start:end], tuple(marks[:MOST_MARKS]), is_property)
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def find_spans(text: str, terms: tuple[Term, ...]) -> set[tuple[int, int]]:
+    """Where any of the terms stands in a text."""
+    if text.isascii():  # its words are parts of it in lower case: most texts of a hit are done with
+        lower = text.lower()
+        possible = [term for term in terms if term.words[0] in lower]
+        if not possible:
+            return set()
+        patterns = [term.plain for term in possible]
+        if all(patterns) and not has_parts(text):
+            return {found.span() for pattern in patterns if pattern for found in pattern.finditer(lower)}
+    lines = [list(find_words(text)), *find_compounds(text)]
+    return {span for words in lines for term in terms for span in term.spans(words)}
+
+
+def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     low, high = -1, -1
-    for start, end in sorted(spans):
+    for start, end in spans:
         if start > high:
             if high >= 0:
                 yield low, high

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
 import msgspec
 
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.search.words import Word, find_words
+from postroom.registry.search.words import LONGEST_WORD, Word, find_words
 
 LONGEST_QUERY = 1000
 MOST_WORDS = 24
@@ -31,6 +32,11 @@ class Term(msgspec.Struct, frozen=True):
         """What it contains if the last word is there whole."""
         return f" {' '.join(self.words)} "
 
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """What finds a term that is one word in ASCII in lower case, no word of which has parts; None for others."""
+        return _plain(self.words[0], self.is_prefix) if len(self.words) == 1 else None
+
     def spans(self, words: list[Word]) -> Iterator[tuple[int, int]]:
         """Where the term stands among the words of a text."""
         count = len(self.words)
@@ -43,6 +49,12 @@ class Term(msgspec.Struct, frozen=True):
         if self.is_prefix:
             return tuple(words[:-1]) == self.words[:-1] and words[-1].startswith(self.words[-1])
         return tuple(words) == self.words
+
+
+@functools.lru_cache(maxsize=256)
+def _plain(word: str, is_prefix: bool) -> re.Pattern[str]:
+    is_open = is_prefix or len(word) == LONGEST_WORD  # of a longer word this is what counts
+    return re.compile(f"(?<![a-z0-9]){re.escape(word)}{'[a-z0-9]*' if is_open else '(?![a-z0-9])'}")
 
 
 def parse_query(text: str, subject: str) -> tuple[Term, ...]:

@@ -46,11 +46,16 @@ def find_words(text: str) -> Iterator[Word]:
             yield Word(folded, start, run.end())
 
 
+def has_parts(text: str) -> bool:
+    """Whether any of the words of a text in ASCII has parts."""
+    return _HUMPED.search(text) is not None
+
+
 def find_compounds(text: str) -> Iterator[list[Word]]:
     """The words of those runs without blanks in which some have parts, now whole: `orderplaced` finds `OrderPlaced`,
     and `cloudevents/1.0` finds `CloudEvents/1.0`.
     """
-    if not _HUMPED.search(text):
+    if not has_parts(text):
         return
     for chunk in _CHUNK.finditer(text):
         runs = list(_RUN.finditer(chunk[0]))
@@ -83,7 +88,7 @@ def without_nul(text: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def _words_of(text: str) -> tuple[list[str], list[str]]:
     """The words of a text, and its compounds behind gaps. Most short texts of a registry are the same few."""
-    if text.isascii() and not _HUMPED.search(text):  # no word has parts
+    if text.isascii() and not has_parts(text):
         found = _PLAIN_RUN.findall(text.lower())
         return found if len(text) <= LONGEST_WORD else [word[:LONGEST_WORD] for word in found], []
     compounds = [word for chunk in find_compounds(text) for word in (GAP, *(one.word for one in chunk))]
