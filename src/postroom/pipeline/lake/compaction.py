@@ -209,7 +209,7 @@ class _Compaction:
 
     def _written(self, run: str, files: list[AddedFile]) -> AddedFile:
         path = PurePosixPath(files[0].path).with_name(f"part-{run}-0-{uuid4().hex}.parquet")
-        schema = merge_schemas(self._opened(file).schema_arrow for file in files)
+        schema = merge_schemas(dict.fromkeys(self._opened(file).schema_arrow for file in files))
         tables = (align_table(self._opened(file).read(), schema) for file in files)
         order = _path_of(schema, self._sort_by)
         pieces = _in_order(tables, order) if order else _gathered(tables)
@@ -249,11 +249,13 @@ def _bins(files: Iterable[AddedFile], target: int) -> Iterator[list[AddedFile]]:
 def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Tables of a size that makes a good row group."""
     waiting: list[pa.Table] = []
+    size = 0
     for table in tables:
         waiting.append(table)
-        if sum(each.nbytes for each in waiting) >= PIECE_BYTES:
+        size += table.nbytes
+        if size >= PIECE_BYTES:
             yield pa.concat_tables(waiting)
-            waiting = []
+            waiting, size = [], 0
     if waiting:
         yield pa.concat_tables(waiting)
 
