@@ -132,6 +132,30 @@ def test_dead_letters_by_reason_and_what_would_land_of_them_now(visit_lake: Call
     assert "outcome = " in command
 
 
+def test_the_lake_is_read_without_scripts(browser: Browser, lake_pages: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{lake_pages}/ui{POSITION}")
+    page.click("aside [data-part][href*='landed']")
+    page.click("main >> text=fleet_telemetry__vehicle_telemetry_position")
+    expect(page.locator(".sample thead")).to_contain_text("data.speed_kmh")
+    for path in PATHS:
+        answer = page.goto(lake_pages + path)
+        assert answer is not None
+        assert answer.status == 200, path
+        assert len(page.inner_text("main")) > 40, path
+        expect(page.locator("main [aria-busy], main load-part")).to_have_count(0)
+    page.goto(f"{lake_pages}/ui/-/lake/dead")
+    page.locator("section.judged button", has_text="What would land now?").first.click()
+    for _ in range(600):
+        if "would stay dead" in page.inner_text("main"):
+            break
+        page.click("renew-page a")
+        time.sleep(0.1)
+    expect(page.locator("main")).to_contain_text("0 would land")
+    context.close()
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
 def test_pages_of_a_lake_are_for_everybody_and_fit_a_phone(
     browser: Browser, lake_pages: str, scheme: Any, width: int

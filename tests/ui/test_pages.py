@@ -153,6 +153,21 @@ def test_reading_needs_no_scripts(browser: Browser, pages: str) -> None:
     context.close()
 
 
+def test_the_graph_is_read_and_walked_without_scripts(browser: Browser, pages: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{pages}/ui/-/graph")
+    page.click("[aria-label='Unfold Vehicle telemetry (6)']")
+    expect(page.locator(".graph")).to_contain_text("Tyre pressures")
+    page.get_by_label("Find in it").fill("position")
+    page.click("main button:has-text('Find')")
+    expect(page.locator(".graph .node.hit").first).to_contain_text("Position")
+    page.click("text=The same as a list")
+    page.locator(".outline a", has_text="Position").first.click()
+    assert page.inner_text("h1") == "Position"
+    context.close()
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_a_page_is_small_and_names_the_same_for_programs(pages: str, path: str) -> None:
     with httpx.Client(base_url=pages) as client:
