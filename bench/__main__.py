@@ -25,6 +25,7 @@ PARTS = (
     ),
     "pipeline",
     "impact",
+    "tidy",
     "cluster",
     "object_store",
 )

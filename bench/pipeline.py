@@ -23,9 +23,11 @@ from bench.measure import Ratio
 from bench.processes import cpu_of_tree, peak_memory_mb, seconds_of
 from postroom.catalog.catalog import Catalog
 from postroom.pipeline import sort
-from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.lake.lake import create_lake, open_lake
 from postroom.pipeline.sources.source import open_source
 from postroom.pipeline.spark.session import spark_session
+from postroom.pipeline.worker.table_layout import RECORDS as RECORDS_KEPT
+from postroom.settings import Settings
 
 RECORDS = int(os.environ.get("POSTROOM_BENCH_RECORDS", "1000000"))
 ROUNDS = 3
@@ -59,6 +61,8 @@ class Pipeline:
         yield Ratio(f"match and validate, {FEW} definitions / scan", matched / scan, 3.5)
         landed = self._warm(lambda: self._land(lines, few))
         yield Ratio(f"land in {FEW} tables / scan", landed / scan, 5.0)
+        kept = Catalog(few.tree, settings=Settings(keep_records=True))
+        yield Ratio("land with kept records / scan", self._warm(lambda: self._land(lines, kept)) / scan, 3.6)
         yield Ratio("memory of a Python worker, in GB", peak_memory_mb() / 1024)
         shutil.rmtree(lines)
 
@@ -140,6 +144,8 @@ class Pipeline:
         shutil.rmtree(self.place / "lake", ignore_errors=True)
         entry = sort(self.spark, str(records), catalog, self.place / "lake")
         _check(sum(entry.landed.values()), sum(entry.dead.values()))
+        if catalog.settings.keep_records != open_lake(self.place / "lake").has(RECORDS_KEPT):
+            sys.exit("bench: records were not kept as the catalog's settings say")
 
 
 def _check(landed: int, others: int) -> None:
