@@ -46,7 +46,11 @@ class AsgiClient:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    def ask(
+    def ask(self, *request: Any, **more: Any) -> Reply:
+        """The answer to a request, which has an event loop of its own; the arguments are those of `send`."""
+        return asyncio.run(self.send(*request, **more))
+
+    async def send(
         self,
         method: str,
         target: str | bytes,
@@ -57,6 +61,7 @@ class AsgiClient:
         peer: str = "203.0.113.9",
         scheme: str = "http",
     ) -> Reply:
+        """The answer to a request, in the event loop that runs; several may be on their way there."""
         path, _, query = (target if isinstance(target, bytes) else target.encode()).partition(b"?")
         given = headers if isinstance(headers, list) else _raw(headers or {})
         scope = {
@@ -70,7 +75,7 @@ class AsgiClient:
             "scheme": scheme,
             "root_path": "",
         }
-        return asyncio.run(self._send(scope, body if isinstance(body, bytes) else json.dumps(body).encode()))
+        return await self._send(scope, body if isinstance(body, bytes) else json.dumps(body).encode())
 
     async def _send(self, scope: dict[str, Any], body: bytes) -> Reply:
         sent: list[Message] = []
