@@ -10,7 +10,7 @@ from postroom.messages.making.make import AUTO
 
 def test_the_public_surface() -> None:
     assert postroom.open_catalog is open_catalog
-    assert set(postroom.__all__) == {"Catalog", "PostroomError", "open_catalog"}
+    assert set(postroom.__all__) == {"Catalog", "PostroomError", "impact", "open_catalog"}
     assert all(hasattr(postroom, name) for name in postroom.__all__)
     with pytest.raises(AttributeError):
         _ = postroom.nothing

@@ -17,7 +17,9 @@ from postroom.store.interface import Store
 from tests.http.requests import AsgiClient
 
 METHODS = ("get", "put", "patch", "post", "delete")
-OLDER = re.compile(r"^(/ui|/v0\.5|/confluent|/messagecatalog|/messagedefinition|…/messagedefinitions|…/RESOURCEs)")
+OLDER = re.compile(
+    r"^(/ui|…/lake/|/v0\.5|/confluent|/messagecatalog|/messagedefinition|…/messagedefinitions|…/RESOURCEs)"
+)
 NASTY = '<script>alert("1")</script>'
 FLEET = {
     "groups": {
