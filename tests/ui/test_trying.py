@@ -142,6 +142,19 @@ def test_forms_that_no_page_sends_are_refused_or_harmless(pages: str, body: byte
         assert answer.status_code in (200, 400)
 
 
+def test_a_command_with_an_address_that_is_none_is_judged_all_the_same(pages: str) -> None:
+    sent = httpx.post(f"{pages}/ui/-/try", data={"messages": "curl http://[::1 -d '{}'"})
+    assert sent.status_code == 200
+    assert "unmatched" in sent.text
+
+
+def test_no_more_is_judged_than_is_shown(pages: str) -> None:
+    batch = json.dumps([EVENT] * 60)
+    sent = httpx.post(f"{pages}/ui/-/try", data={"messages": "\n".join([batch] * 90)}, timeout=60)
+    assert sent.status_code == 200
+    assert sent.text.count('<section class="judged"') == 100
+
+
 def test_a_message_that_is_nested_too_deeply_is_malformed(pages: str) -> None:
     deep = "[" * 5_000 + "]" * 5_000
     answer = httpx.post(f"{pages}/ui/-/try", data={"messages": deep})

@@ -112,6 +112,7 @@ class Requests:
             self._access,
             *[self._lint] * 2,
             *[self._search] * 4,
+            *[self._page] * 6,
             self._restore,
             self._short,
             self._lookup,
@@ -411,6 +412,23 @@ class Requests:
             return LeakRequest("GET", f"/-/fields?q={quote(word)}&shared={self._one('true', 'false')}")
         flag = self._one("", "&kind=messages", f"&group=/messagegroups/{self._one(*GROUPS)}", "&limit=2&offset=1")
         return LeakRequest("GET", f"/-/search?q={quote(word)}{flag}")
+
+    def _page(self) -> LeakRequest:
+        """Pages of entities, with what refers to them and what became of them, and pages about many."""
+        path, xid = self._path(), self._xid()
+        parts = (f"-/example?xid={xid}", f"-/history?xid={path}", f"-/graph?xid={xid}", f"-/compare?xid={path}")
+        many = (
+            "",
+            "-/graph",
+            "-/search?q=s3c",
+            "-/fields?q=alpha",
+            "-/changes",
+            "-/subscriptions",
+            "-/account",
+            "-/model",
+        )
+        page = self._one(path.removeprefix("/"), xid.removeprefix("/"), self._one(*parts), self._one(*many))
+        return LeakRequest("GET", f"/ui/{page}")
 
     def _restore(self) -> LeakRequest:
         """What the tenant had at the beginning, all of it: much has been deleted since."""

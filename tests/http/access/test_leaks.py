@@ -27,11 +27,13 @@ import pytest
 from postroom.access.grants import parse_grant
 from postroom.access.keys import create_key
 from postroom.catalog.open_store import open_store
+from postroom.http.operations.server_process import ServerProcess
 from postroom.http.server.app import create_app
 from postroom.registry.operations import import_document
 from postroom.registry.permissions import Prefixes
 from postroom.settings import Settings
 from postroom.store.interface import Store
+from postroom.ui.website import open_pages
 from tests.http.access.leak_requests import (
     FOREIGN,
     OWN,
@@ -63,6 +65,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _MARK = re.compile(r"\b[0-9a-f]{1,15}-[0-9a-f]{8}\b")
 _PAGE = re.compile(r"cursor=([A-Za-z0-9_-]+)")
+_SHOWN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|(?<=[?;]before=)\d+")
+"""Times and sequence numbers on pages."""
 _DIGESTS = frozenset({"etag"})
 _SHARED = frozenset({"/", "/model", "/modelsource", "/capabilities", f"/messagegroups/{SHARED}"})
 """The model and the capabilities have the epoch of the Registry."""
@@ -88,7 +92,7 @@ class Registry:
 
     def __init__(self, path: Path) -> None:
         self.store: Store = open_store(f"sqlite:///{path}")
-        app = AsgiClient(create_app(self.store, SETTINGS))
+        app = AsgiClient(create_app(self.store, SETTINGS, ServerProcess(pages=open_pages(SETTINGS))))
         self.a, self.b, self.admin = (Tenant(app, self.store, name) for name in GRANTS)
         self._told = {"etag": '"none"', "cursor": "", "subscription": "none", "page": "none"}
         with self.store.write() as tx:
@@ -181,6 +185,8 @@ def masked(reply: Reply) -> tuple[int, list[tuple[str, str]], Any]:
     body: Any = _body(reply.body)
     if reply.headers.get("content-type") in ("text/event-stream", "application/x-ndjson"):
         body = [_body(line.removeprefix(b"data: ")) for line in reply.body.splitlines()]
+    if reply.headers.get("content-type", "").startswith("text/html"):
+        body = [_text(_SHOWN.sub("shown", line)) for line in reply.body.decode().splitlines()]
     return reply.status, [one for one in headers if one[0] != "content-length"], body
 
 

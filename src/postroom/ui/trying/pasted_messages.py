@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
 
 from postroom.protocols.records import Record, line_of, render_record
+from postroom.urls import parse_url
 
 MOST_PASTED = 100
 _WITH_VALUE = frozenset(
@@ -82,8 +83,8 @@ def _curl(text: str) -> Record:
                 headers.append({"name": "content-type", "value": "application/json"})
         elif word == "--url" or not word.startswith("-"):
             url = value or word
-    parts = urlsplit(url if "://" in url else f"//{url}")
-    metadata: dict[str, Any] = {"method": method or ("POST" if body else "GET"), "path": parts.path or "/"}
-    if parts.query:
+    parts = parse_url(url if "://" in url else f"//{url}")  # None for what is no URL, of which nothing is known then
+    metadata: dict[str, Any] = {"method": method or ("POST" if body else "GET"), "path": (parts and parts.path) or "/"}
+    if parts is not None and parts.query:
         metadata["query"] = [{"name": name, "value": one} for name, one in parse_qsl(parts.query)]
     return Record("HTTP", {**metadata, "headers": headers}, body.encode())

@@ -54,5 +54,6 @@ def _judged(page: PageRequest, text: str) -> list[TriedMessage]:
             raise RegistryProblem(
                 "bad_request", page.request.path, error_detail="the batch has too many events"
             ) from None
-        found += [judge(catalog, message, is_payload=pasted.is_payload) for message in messages[:MOST_PASTED]]
-    return found[:MOST_PASTED]
+        wanted = messages[: MOST_PASTED - len(found)]
+        found += [judge(catalog, message, is_payload=pasted.is_payload) for message in wanted]
+    return found
