@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,3 +137,24 @@ def test_from_a_service_into_a_service(estate: SubjectClient, tmp_path: Path) ->
         run = CliRunner().invoke(main, ["import", "confluent", f"{source}/confluent", "--to", target])
         assert run.stdout == "imported 7 versions, 0 were there; 1 deleted, 2 configurations, 1 modes\n"
         assert run.exit_code == 0
+
+
+def test_a_registry_is_watched_over_what_cannot_be_read_meanwhile(tmp_path: Path) -> None:
+    export, database = tmp_path / "export.json", f"sqlite:///{tmp_path}/registry.db"
+    first, second = (
+        {"subject": name, "version": 1, "id": 7 + at, "schema": avro(name, "id")} for at, name in enumerate("ab")
+    )
+    export.write_text(json.dumps([first]))
+    command = [sys.executable, "-m", "postroom", "import", "confluent", str(export), "--to", database, "--watch", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        assert watching.stdout.readline().startswith("imported 1 versions, 0 were there")
+        export.write_text("[")
+        assert "export.json" in watching.stderr.readline()
+        export.write_text(json.dumps([first, second]))
+        assert watching.stdout.readline().startswith("imported 1 versions, 1 were there")
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) in (0, 130)
+    with open_store(database) as store:
+        assert SubjectClient(store, permitted(admin=True)).good("GET", "/schemas/ids/8")["schema"] == second["schema"]
